@@ -1,0 +1,1 @@
+//! keystone: to be written.

@@ -1,0 +1,1 @@
+//! lexkey: to be written.

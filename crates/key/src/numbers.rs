@@ -1,0 +1,50 @@
+//! Numbers as big-endian bytes that sort as the numbers do. All formats share them.
+//!
+//! ```text
+//! i64    flip the sign bit                       -1  7F FF FF FF FF FF FF FF    0  80 00 00 00 00 00 00 00
+//! f64    negative: flip all bits, else the sign  -1  40 0F FF FF FF FF FF FF    0  80 00 00 00 00 00 00 00
+//! ```
+
+use crate::error::Refusal;
+
+const SIGN: u64 = 1 << 63;
+
+/// The integer with its sign bit flipped.
+#[inline(always)]
+pub(crate) fn int(value: i64) -> u64 {
+    value.cast_unsigned() ^ SIGN
+}
+
+/// What [`int`] came from.
+#[inline(always)]
+pub(crate) fn to_int(bits: u64) -> i64 {
+    (bits ^ SIGN).cast_signed()
+}
+
+/// The number's ordered bits; -0.0 is 0.0, NaN is refused.
+#[inline(always)]
+pub(crate) fn float(value: f64) -> Result<u64, Refusal> {
+    if value.is_nan() {
+        return Err(Refusal::new("NaN has no place in an order: use a nullable field and null"));
+    }
+    // Adding +0.0 turns -0.0 into 0.0 and leaves every other number alone.
+    let bits = (value + 0.0).to_bits();
+    Ok(if bits & SIGN == 0 { bits ^ SIGN } else { !bits })
+}
+
+/// What [`float`] came from, or `None` for bits that it never gives.
+#[inline(always)]
+pub(crate) fn to_float(bits: u64) -> Option<f64> {
+    let value = f64::from_bits(if bits & SIGN == 0 { !bits } else { bits ^ SIGN });
+    (float(value) == Ok(bits)).then_some(value)
+}
+
+/// Refuses a number that a 32-bit float does not hold exactly.
+pub(crate) fn narrow_float(value: f64) -> Result<f32, Refusal> {
+    #[allow(clippy::cast_possible_truncation, reason = "the loss is what is tested")]
+    let narrow = value as f32;
+    if f64::from(narrow) == value || value.is_nan() {
+        return Ok(narrow);
+    }
+    Err(Refusal::new(format!("{value} is no f32: declare f64")))
+}

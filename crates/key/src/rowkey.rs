@@ -1,0 +1,1 @@
+//! rowkey: to be written.

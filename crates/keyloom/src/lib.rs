@@ -1,0 +1,2 @@
+//! x
+pub use keyloom_key as key;

@@ -1,0 +1,196 @@
+//! The laws that a key format obeys, as functions over rows of values.
+//!
+//! | law | holds when |
+//! |---|---|
+//! | order | comparing bytes is comparing values, field by field |
+//! | injective | different values never give the same bytes |
+//! | prefix-free | no key is a prefix of another |
+//! | round trip | what was encoded is read back, and what is read back encodes to the same bytes |
+//! | ends | the span of a prefix holds the keys with these first values, and no others |
+//!
+//! A law over pairs is checked on neighbours of a sorted list: the order of bytes is transitive, and what lies
+//! between a key and a longer one that starts with it starts with it too. So n rows stand for all n² pairs.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use keyloom_key::{DecodeKey, EncodeKey, Fields, KeyFormat, Promises, Span, Value};
+
+/// A row of values, one for each field.
+pub type Row = Vec<Value<'static>>;
+
+/// What was found against a law: its name, and the rows and bytes that break it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The law's name.
+    pub law: &'static str,
+    /// The rows and their bytes.
+    pub story: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} broken: {}", self.law, self.story)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Checks all that the format promises for these fields, on these rows.
+///
+/// Rows that the format refuses by [`Error::Value`](keyloom_key::Error::Value) are left out: refusing is how
+/// a format keeps a promise. A refusal must leave the buffer as it was.
+pub fn check(format: &impl KeyFormat, fields: &Fields, rows: &[Row]) -> Result<(), Violation> {
+    let promises = format
+        .promises(fields)
+        .map_err(|error| Violation { law: "promises", story: format!("({fields}) {error}") })?;
+    check_promises(format, fields, rows, promises)
+}
+
+/// Which of the four promises hold on these rows, whatever the format says of itself.
+///
+/// With it a test can show that a promise that is not made could not be made.
+pub fn holding(format: &impl KeyFormat, fields: &Fields, rows: &[Row]) -> Promises {
+    let none = Promises { order: false, injective: false, prefix_free: false, decodable: false };
+    let holds = |promises| check_promises(format, fields, rows, promises).is_ok();
+    Promises {
+        order: holds(Promises { order: true, ..none }),
+        injective: holds(Promises { injective: true, ..none }),
+        prefix_free: holds(Promises { prefix_free: true, ..none }),
+        decodable: holds(Promises { decodable: true, ..none }),
+    }
+}
+
+/// A row and its key.
+struct Keyed<'a> {
+    row: &'a Row,
+    key: Vec<u8>,
+}
+
+fn check_promises(
+    format: &impl KeyFormat,
+    fields: &Fields,
+    rows: &[Row],
+    promises: Promises,
+) -> Result<(), Violation> {
+    let mut keyed = encode_all(format, fields, rows)?;
+    let same = |a: &Keyed<'_>, b: &Keyed<'_>| fields.compare(a.row, b.row) == Ordering::Equal;
+    let broken = |law: &'static str, rows: &[&Keyed<'_>]| {
+        let rows: Vec<String> = rows.iter().map(|k| format!("{:?} = {}", k.row, hex(&k.key))).collect();
+        Err(Violation { law, story: format!("{} ({fields}): {}", format.name(), rows.join(" and ")) })
+    };
+    if promises.order {
+        keyed.sort_by(|a, b| fields.compare(a.row, b.row));
+        for (a, b) in neighbours(&keyed) {
+            if a.key.cmp(&b.key) != fields.compare(a.row, b.row) {
+                return broken("order", &[a, b]);
+            }
+        }
+    }
+    keyed.sort_by(|a, b| a.key.cmp(&b.key));
+    for (a, b) in neighbours(&keyed) {
+        if promises.injective && a.key == b.key && !same(a, b) {
+            return broken("injective", &[a, b]);
+        }
+        if promises.prefix_free && a.key != b.key && b.key.starts_with(&a.key) {
+            return broken("prefix-free", &[a, b]);
+        }
+    }
+    if promises.decodable {
+        for k in &keyed {
+            match format.decode(fields, &k.key) {
+                Ok(values) if fields.compare(&values, k.row) == Ordering::Equal => {
+                    let mut again = Vec::new();
+                    if format.encode(fields, &values, &mut again).is_err() || again != k.key {
+                        return broken("round trip", &[k]);
+                    }
+                }
+                _ => return broken("round trip", &[k]),
+            }
+        }
+    }
+    if promises.injective {
+        check_ends(format, fields, &keyed)?;
+    }
+    Ok(())
+}
+
+/// How many spans of each length are tried against all keys.
+const SPANS: usize = 24;
+
+fn check_ends(format: &impl KeyFormat, fields: &Fields, keyed: &[Keyed<'_>]) -> Result<(), Violation> {
+    let step = keyed.len().div_ceil(SPANS).max(1);
+    for prefix in keyed.iter().step_by(step) {
+        for length in 0..=fields.len() {
+            let Some(values) = prefix.row.get(..length) else { continue };
+            let ends = |story: String| Err(Violation { law: "ends", story: format!("{} ({fields}): {story}", format.name()) });
+            let span = match format.prefix(fields, values) {
+                Ok(span) => span,
+                Err(error) => return ends(format!("no span for {values:?}: {error}")),
+            };
+            for k in keyed {
+                let within = k.row.get(..length).is_some_and(|row| fields.compare(row, values) == Ordering::Equal);
+                if span.contains(&k.key) != within {
+                    let Span { start, end } = &span;
+                    let end = end.as_deref().map_or("no end".to_owned(), hex);
+                    let verb = if within { "misses" } else { "holds" };
+                    return ends(format!("the span {} … {end} of {values:?} {verb} {:?} = {}", hex(start), k.row, hex(&k.key)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn encode_all<'a>(format: &impl KeyFormat, fields: &Fields, rows: &'a [Row]) -> Result<Vec<Keyed<'a>>, Violation> {
+    let mut keyed = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut key = b"kept".to_vec();
+        match format.encode(fields, row, &mut key) {
+            Ok(()) => keyed.push(Keyed { row, key: key.split_off(4) }),
+            Err(keyloom_key::Error::Value { .. }) if key == b"kept" => {}
+            Err(keyloom_key::Error::Value { .. }) => {
+                return Err(Violation { law: "untouched on error", story: format!("{row:?} left {}", hex(&key)) });
+            }
+            Err(error) => return Err(Violation { law: "promises", story: format!("({fields}) {row:?}: {error}") }),
+        }
+    }
+    Ok(keyed)
+}
+
+/// Checks the laws on values of a Rust type: their keys sort as they do, are different where they are, are no
+/// prefixes of one another, read back, and are the bytes that the dynamic format gives.
+pub fn check_type<T>(values: &[T]) -> Result<(), Violation>
+where
+    T: EncodeKey + Ord + fmt::Debug + for<'a> DecodeKey<'a>,
+{
+    let mut keyed = Vec::with_capacity(values.len());
+    for value in values {
+        let key = value.to_key().map_err(|error| Violation { law: "encode", story: format!("{value:?}: {error}") })?;
+        match T::decode_key(&key) {
+            Ok(again) if again == *value => keyed.push((value, key)),
+            other => {
+                return Err(Violation { law: "round trip", story: format!("{value:?} = {} → {other:?}", hex(&key)) });
+            }
+        }
+    }
+    keyed.sort_by_key(|(value, _)| *value);
+    for ((a, key_a), (b, key_b)) in neighbours(&keyed) {
+        let story = || format!("{a:?} = {} and {b:?} = {}", hex(key_a), hex(key_b));
+        if key_a.cmp(key_b) != a.cmp(b) {
+            return Err(Violation { law: "order", story: story() });
+        }
+        if key_a != key_b && key_b.starts_with(key_a) {
+            return Err(Violation { law: "prefix-free", story: story() });
+        }
+    }
+    Ok(())
+}
+
+fn neighbours<T>(list: &[T]) -> impl Iterator<Item = (&T, &T)> {
+    list.iter().zip(list.iter().skip(1))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

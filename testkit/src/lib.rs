@@ -1,0 +1,16 @@
+//! What proves Keyloom, for anyone to run on their own types: the laws of keys, and values built to break them.
+//!
+//! ```
+//! use keyloom_key::{Fields, Native};
+//! use keyloom_testkit::{hurtful, laws};
+//!
+//! let fields: Fields = "str,u64:desc".parse().unwrap();
+//! laws::check(&Native, &fields, &hurtful::rows(&fields)).unwrap();
+//!
+//! // A type of your own: any tuple of parts that has an order.
+//! laws::check_type(&[("a".to_owned(), 1_u64), ("ab".to_owned(), 0), ("a\0".to_owned(), 2)]).unwrap();
+//! ```
+
+pub mod hurtful;
+pub mod laws;
+pub mod random;
