@@ -17,12 +17,29 @@ pub fn values(kind: &Type) -> Vec<Value<'static>> {
             distinct(edges.filter(|n| width.holds_int(*n)).map(Value::from))
         }
         Type::Uint(width) => {
-            let edges = integers().map(i64::unsigned_abs).flat_map(|n| [n, n.wrapping_sub(1), !n, u64::MAX - n]);
+            let edges =
+                integers().map(i64::unsigned_abs).flat_map(|n| [n, n.wrapping_sub(1), !n, u64::MAX - n]);
             distinct(edges.filter(|n| width.holds_uint(*n)).map(Value::from))
         }
         Type::Varint => {
-            let edges = [0, 240, 241, 2287, 2288, 67823, 67824, 1 << 24, 1 << 32, 1 << 40, 1 << 48, 1 << 56, u64::MAX];
-            distinct(edges.into_iter().flat_map(|n| [n, n.wrapping_sub(1), n.wrapping_add(1)]).map(Value::from))
+            let edges = [
+                0,
+                240,
+                241,
+                2287,
+                2288,
+                67823,
+                67824,
+                1 << 24,
+                1 << 32,
+                1 << 40,
+                1 << 48,
+                1 << 56,
+                u64::MAX,
+            ];
+            distinct(
+                edges.into_iter().flat_map(|n| [n, n.wrapping_sub(1), n.wrapping_add(1)]).map(Value::from),
+            )
         }
         Type::F32 => floats().into_iter().map(|v| Value::Float(f64::from(narrow(v)))).collect(),
         Type::F64 => floats().into_iter().map(Value::Float).collect(),
@@ -33,15 +50,28 @@ pub fn values(kind: &Type) -> Vec<Value<'static>> {
             .collect(),
         Type::Str(_) => TEXTS.iter().map(|text| Value::from(*text)).collect(),
         Type::Bytes => BYTES.iter().map(|bytes| Value::from(bytes.to_vec())).collect(),
-        Type::Uuid => [0, 1, 0xFF, 0x0100, 1 << 127, u128::MAX, u128::MAX - 1, 0x550e_8400_e29b_41d4_a716_4466_5544_0001]
-            .into_iter()
-            .map(|n| Uuid::from_u128(n).into())
-            .collect(),
+        Type::Uuid => [
+            0,
+            1,
+            0xFF,
+            0x0100,
+            1 << 127,
+            u128::MAX,
+            u128::MAX - 1,
+            0x550e_8400_e29b_41d4_a716_4466_5544_0001,
+        ]
+        .into_iter()
+        .map(|n| Uuid::from_u128(n).into())
+        .collect(),
         Type::Timestamp(precision) => instants(*precision),
-        Type::Date => [i32::MIN, -1, 0, 1, 255, 256, 19_782, i32::MAX].into_iter().map(|n| Date::from_days(n).into()).collect(),
-        Type::Duration => {
-            [i64::MIN, -1, 0, 1, 255, 256, i64::MAX].into_iter().map(|n| Duration::from_nanos(n).into()).collect()
-        }
+        Type::Date => [i32::MIN, -1, 0, 1, 255, 256, 19_782, i32::MAX]
+            .into_iter()
+            .map(|n| Date::from_days(n).into())
+            .collect(),
+        Type::Duration => [i64::MIN, -1, 0, 1, 255, 256, i64::MAX]
+            .into_iter()
+            .map(|n| Duration::from_nanos(n).into())
+            .collect(),
         Type::Tuple(fields) => tuples(fields),
         _ => Vec::new(),
     }
@@ -78,12 +108,41 @@ pub fn rows(fields: &Fields) -> Vec<Row> {
 }
 
 fn integers() -> impl Iterator<Item = i64> {
-    [0, 1, 2, 127, 128, 255, 256, 257, 32_767, 32_768, 65_535, 65_536, 1 << 23, 1 << 31, 1 << 32, 1 << 55, 1 << 62]
-        .into_iter()
+    [
+        0,
+        1,
+        2,
+        127,
+        128,
+        255,
+        256,
+        257,
+        32_767,
+        32_768,
+        65_535,
+        65_536,
+        1 << 23,
+        1 << 31,
+        1 << 32,
+        1 << 55,
+        1 << 62,
+    ]
+    .into_iter()
 }
 
 fn floats() -> Vec<f64> {
-    let positive = [0.0, f64::from(f32::MIN_POSITIVE), 0.5, 1.0, 1.5, 2.0, 255.0, 256.0, f64::from(f32::MAX), f64::INFINITY];
+    let positive = [
+        0.0,
+        f64::from(f32::MIN_POSITIVE),
+        0.5,
+        1.0,
+        1.5,
+        2.0,
+        255.0,
+        256.0,
+        f64::from(f32::MAX),
+        f64::INFINITY,
+    ];
     positive.into_iter().flat_map(|v| [v, -v]).collect()
 }
 
@@ -94,25 +153,110 @@ fn narrow(value: f64) -> f32 {
 
 fn decimals() -> Vec<Decimal> {
     let positive = [
-        "0", "1", "10", "100", "0.1", "0.01", "0.001", "9", "99", "9.9", "1.01", "1.001", "12.34", "123.4", "1234", "0.99",
-        "1.1", "1e-130", "1.1e-130", "9.99e125", "1e125", "1e38", "99999999999999999999999999999999999999",
-        "9.9999999999999999999999999999999999999", "0.00000000000000000000000000000000000001", "12345678901234567890.12",
+        "0",
+        "1",
+        "10",
+        "100",
+        "0.1",
+        "0.01",
+        "0.001",
+        "9",
+        "99",
+        "9.9",
+        "1.01",
+        "1.001",
+        "12.34",
+        "123.4",
+        "1234",
+        "0.99",
+        "1.1",
+        "1e-130",
+        "1.1e-130",
+        "9.99e125",
+        "1e125",
+        "1e38",
+        "99999999999999999999999999999999999999",
+        "9.9999999999999999999999999999999999999",
+        "0.00000000000000000000000000000000000001",
+        "12345678901234567890.12",
     ];
-    positive.into_iter().flat_map(|text| [text.parse(), format!("-{text}").parse()]).filter_map(Result::ok).collect()
+    positive
+        .into_iter()
+        .flat_map(|text| [text.parse(), format!("-{text}").parse()])
+        .filter_map(Result::ok)
+        .collect()
 }
 
 /// Texts with zeros, ones, prefixes of each other, case, and every length around a word.
 const TEXTS: &[&str] = &[
-    "", "\0", "\0\0", "\0\u{1}", "\u{1}", "\u{1}\0", "a", "a\0", "a\0\0", "a\0b", "a\u{1}", "ab", "b", "A", "aB", "U1", "U10",
-    "\u{1f}", "a\u{1f}", "a\tb", " ", "~", "\u{7f}", "é", "É", "ß", "ss", "ẞ", "日本語", "\u{10FFFF}", "1234567", "12345678",
-    "123456789", "1234567\0", "12345678\0", "\x0012345678", "1234567890123456", "12345678901234567",
-    "12345678901234567890123\0", "123456789012345678901234567890123", "12345678901234567890123456789012",
-    "1234567890123456789012345678901\0", "\x00234567890123456789012345678901234567890",
+    "",
+    "\0",
+    "\0\0",
+    "\0\u{1}",
+    "\u{1}",
+    "\u{1}\0",
+    "a",
+    "a\0",
+    "a\0\0",
+    "a\0b",
+    "a\u{1}",
+    "ab",
+    "b",
+    "A",
+    "aB",
+    "U1",
+    "U10",
+    "\u{1f}",
+    "a\u{1f}",
+    "a\tb",
+    " ",
+    "~",
+    "\u{7f}",
+    "é",
+    "É",
+    "ß",
+    "ss",
+    "ẞ",
+    "日本語",
+    "\u{10FFFF}",
+    "1234567",
+    "12345678",
+    "123456789",
+    "1234567\0",
+    "12345678\0",
+    "\x0012345678",
+    "1234567890123456",
+    "12345678901234567",
+    "12345678901234567890123\0",
+    "123456789012345678901234567890123",
+    "12345678901234567890123456789012",
+    "1234567890123456789012345678901\0",
+    "\x00234567890123456789012345678901234567890",
 ];
 
 const BYTES: &[&[u8]] = &[
-    b"", b"\0", b"\0\0", b"\0\x01", b"\0\xFF", b"\x01", b"\x01\0", b"\xFE", b"\xFF", b"\xFF\0", b"\xFF\xFF", b"a", b"a\0",
-    b"a\0\xFF", b"a\0\x01", b"ab", b"\x1F", b"\x20", b"\0\0\x01", b"\0\x01\0", b"12345678\0", b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
+    b"",
+    b"\0",
+    b"\0\0",
+    b"\0\x01",
+    b"\0\xFF",
+    b"\x01",
+    b"\x01\0",
+    b"\xFE",
+    b"\xFF",
+    b"\xFF\0",
+    b"\xFF\xFF",
+    b"a",
+    b"a\0",
+    b"a\0\xFF",
+    b"a\0\x01",
+    b"ab",
+    b"\x1F",
+    b"\x20",
+    b"\0\0\x01",
+    b"\0\x01\0",
+    b"12345678\0",
+    b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
 ];
 
 fn instants(precision: Precision) -> Vec<Value<'static>> {
@@ -134,7 +278,9 @@ fn tuples(fields: &Fields) -> Vec<Value<'static>> {
         values.truncate(6);
         longest = longest
             .iter()
-            .flat_map(|row| values.iter().map(move |value| row.iter().cloned().chain([value.clone()]).collect()))
+            .flat_map(|row| {
+                values.iter().map(move |value| row.iter().cloned().chain([value.clone()]).collect())
+            })
             .collect();
         tuples.extend(longest.iter().cloned());
     }

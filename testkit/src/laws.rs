@@ -7,14 +7,16 @@
 //! | prefix-free | no key is a prefix of another |
 //! | round trip | what was encoded is read back, and what is read back encodes to the same bytes |
 //! | ends | the span of a prefix holds the keys with these first values, and no others |
+//! | ranges | the span of a range holds the keys whose next value lies within it, and no others |
 //!
 //! A law over pairs is checked on neighbours of a sorted list: the order of bytes is transitive, and what lies
 //! between a key and a longer one that starts with it starts with it too. So n rows stand for all n² pairs.
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Bound;
 
-use keyloom_key::{DecodeKey, EncodeKey, Fields, KeyFormat, Promises, Span, Value};
+use keyloom_key::{DecodeKey, EncodeKey, Field, Fields, KeyFormat, Promises, Span, Value};
 
 /// A row of values, one for each field.
 pub type Row = Vec<Value<'static>>;
@@ -111,6 +113,7 @@ fn check_promises(
     }
     if promises.injective {
         check_ends(format, fields, &keyed)?;
+        check_ranges(format, fields, &keyed)?;
     }
     Ok(())
 }
@@ -123,18 +126,26 @@ fn check_ends(format: &impl KeyFormat, fields: &Fields, keyed: &[Keyed<'_>]) -> 
     for prefix in keyed.iter().step_by(step) {
         for length in 0..=fields.len() {
             let Some(values) = prefix.row.get(..length) else { continue };
-            let ends = |story: String| Err(Violation { law: "ends", story: format!("{} ({fields}): {story}", format.name()) });
+            let ends = |story: String| {
+                Err(Violation { law: "ends", story: format!("{} ({fields}): {story}", format.name()) })
+            };
             let span = match format.prefix(fields, values) {
                 Ok(span) => span,
                 Err(error) => return ends(format!("no span for {values:?}: {error}")),
             };
             for k in keyed {
-                let within = k.row.get(..length).is_some_and(|row| fields.compare(row, values) == Ordering::Equal);
+                let within =
+                    k.row.get(..length).is_some_and(|row| fields.compare(row, values) == Ordering::Equal);
                 if span.contains(&k.key) != within {
                     let Span { start, end } = &span;
                     let end = end.as_deref().map_or("no end".to_owned(), hex);
                     let verb = if within { "misses" } else { "holds" };
-                    return ends(format!("the span {} … {end} of {values:?} {verb} {:?} = {}", hex(start), k.row, hex(&k.key)));
+                    return ends(format!(
+                        "the span {} … {end} of {values:?} {verb} {:?} = {}",
+                        hex(start),
+                        k.row,
+                        hex(&k.key)
+                    ));
                 }
             }
         }
@@ -142,7 +153,76 @@ fn check_ends(format: &impl KeyFormat, fields: &Fields, keyed: &[Keyed<'_>]) -> 
     Ok(())
 }
 
-fn encode_all<'a>(format: &impl KeyFormat, fields: &Fields, rows: &'a [Row]) -> Result<Vec<Keyed<'a>>, Violation> {
+/// Ranges between the values of sampled rows, wherever the format says that keys sort.
+fn check_ranges(format: &impl KeyFormat, fields: &Fields, keyed: &[Keyed<'_>]) -> Result<(), Violation> {
+    let step = keyed.len().div_ceil(SPANS).max(1);
+    let samples = || keyed.iter().step_by(step);
+    for (from, to) in samples().zip(samples().skip(1).chain(samples().take(1))) {
+        for (at, (field, (low, high))) in fields.iter().zip(from.row.iter().zip(to.row)).enumerate() {
+            let sorts = format.sorts_after(fields, at).unwrap_or(false);
+            let Some(equal) =
+                from.row.get(..at).filter(|_| sorts && *low != Value::Null && *high != Value::Null)
+            else {
+                continue;
+            };
+            for (lower, upper) in [
+                (Bound::Included(low), Bound::Included(high)),
+                (Bound::Excluded(low), Bound::Excluded(high)),
+                (Bound::Unbounded, Bound::Included(high)),
+                (Bound::Excluded(low), Bound::Unbounded),
+            ] {
+                let broken = |story: String| {
+                    let story = format!(
+                        "{} ({fields}): {equal:?} then {lower:?} to {upper:?} {story}",
+                        format.name()
+                    );
+                    Err(Violation { law: "ranges", story })
+                };
+                let span = match format.range(fields, equal, lower, upper) {
+                    Ok(span) => span,
+                    Err(error) => return broken(error.to_string()),
+                };
+                for k in keyed {
+                    let agrees =
+                        k.row.get(..at).is_some_and(|row| fields.compare(row, equal) == Ordering::Equal);
+                    let within =
+                        agrees && k.row.get(at).is_some_and(|value| lies_within(field, value, lower, upper));
+                    if span.contains(&k.key) != within {
+                        return broken(format!(
+                            "{} {:?} = {}",
+                            if within { "misses" } else { "holds" },
+                            k.row,
+                            hex(&k.key)
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value lies between two others, whichever way the field runs; null lies nowhere.
+fn lies_within(field: &Field, value: &Value<'_>, lower: Bound<&Value<'_>>, upper: Bound<&Value<'_>>) -> bool {
+    let ascending = Field::from(field.kind.clone());
+    let above = match lower {
+        Bound::Unbounded => true,
+        Bound::Included(low) => ascending.compare(value, low) != Ordering::Less,
+        Bound::Excluded(low) => ascending.compare(value, low) == Ordering::Greater,
+    };
+    let below = match upper {
+        Bound::Unbounded => true,
+        Bound::Included(high) => ascending.compare(value, high) != Ordering::Greater,
+        Bound::Excluded(high) => ascending.compare(value, high) == Ordering::Less,
+    };
+    above && below && *value != Value::Null
+}
+
+fn encode_all<'a>(
+    format: &impl KeyFormat,
+    fields: &Fields,
+    rows: &'a [Row],
+) -> Result<Vec<Keyed<'a>>, Violation> {
     let mut keyed = Vec::with_capacity(rows.len());
     for row in rows {
         let mut key = b"kept".to_vec();
@@ -150,9 +230,14 @@ fn encode_all<'a>(format: &impl KeyFormat, fields: &Fields, rows: &'a [Row]) -> 
             Ok(()) => keyed.push(Keyed { row, key: key.split_off(4) }),
             Err(keyloom_key::Error::Value { .. }) if key == b"kept" => {}
             Err(keyloom_key::Error::Value { .. }) => {
-                return Err(Violation { law: "untouched on error", story: format!("{row:?} left {}", hex(&key)) });
+                return Err(Violation {
+                    law: "untouched on error",
+                    story: format!("{row:?} left {}", hex(&key)),
+                });
             }
-            Err(error) => return Err(Violation { law: "promises", story: format!("({fields}) {row:?}: {error}") }),
+            Err(error) => {
+                return Err(Violation { law: "promises", story: format!("({fields}) {row:?}: {error}") });
+            }
         }
     }
     Ok(keyed)
@@ -166,11 +251,16 @@ where
 {
     let mut keyed = Vec::with_capacity(values.len());
     for value in values {
-        let key = value.to_key().map_err(|error| Violation { law: "encode", story: format!("{value:?}: {error}") })?;
+        let key = value
+            .to_key()
+            .map_err(|error| Violation { law: "encode", story: format!("{value:?}: {error}") })?;
         match T::decode_key(&key) {
             Ok(again) if again == *value => keyed.push((value, key)),
             other => {
-                return Err(Violation { law: "round trip", story: format!("{value:?} = {} → {other:?}", hex(&key)) });
+                return Err(Violation {
+                    law: "round trip",
+                    story: format!("{value:?} = {} → {other:?}", hex(&key)),
+                });
             }
         }
     }

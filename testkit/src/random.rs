@@ -1,6 +1,9 @@
 //! Random fields and rows for property tests: any type, direction, place of nulls and nesting.
 
-use keyloom_key::{Collation, Date, Decimal, Duration, Field, Fields, Nulls, Precision, Scale, Timestamp, Type, Uuid, Value, Width};
+use keyloom_key::{
+    Collation, Date, Decimal, Duration, Field, Fields, Nulls, Precision, Scale, Timestamp, Type, Uuid, Value,
+    Width,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -22,7 +25,8 @@ pub fn kind(depth: u32) -> BoxedStrategy<Type> {
         Just(Type::Str(Collation::NoCase)),
         Just(Type::Bytes),
         Just(Type::Uuid),
-        prop::sample::select(vec![Precision::Millis, Precision::Micros, Precision::Nanos]).prop_map(Type::Timestamp),
+        prop::sample::select(vec![Precision::Millis, Precision::Micros, Precision::Nanos])
+            .prop_map(Type::Timestamp),
         Just(Type::Date),
         Just(Type::Duration),
     ];
@@ -94,7 +98,11 @@ pub fn row(fields: &Fields) -> BoxedStrategy<Row> {
         .iter()
         .map(|field| {
             let value = value(&field.kind);
-            if field.nulls.is_some() { prop_oneof![1 => Just(Value::Null), 4 => value].boxed() } else { value }
+            if field.nulls.is_some() {
+                prop_oneof![1 => Just(Value::Null), 4 => value].boxed()
+            } else {
+                value
+            }
         })
         .collect::<Vec<_>>()
         .boxed()
@@ -110,7 +118,8 @@ pub fn table(rows: usize) -> impl Strategy<Value = (Fields, Vec<Row>)> {
 
 /// Text of the characters that hurt, among others.
 pub fn text() -> impl Strategy<Value = String> {
-    let character = prop_oneof![Just('\0'), Just('\u{1}'), Just('a'), Just('A'), Just('\u{7f}'), any::<char>()];
+    let character =
+        prop_oneof![Just('\0'), Just('\u{1}'), Just('a'), Just('A'), Just('\u{7f}'), any::<char>()];
     vec(character, 0..40).prop_map(|characters| characters.into_iter().collect())
 }
 

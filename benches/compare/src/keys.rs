@@ -39,8 +39,15 @@ struct Codec {
     system: &'static str,
     encode: fn(&[Row]),
     fresh: fn(&[Row]),
-    /// Keys of the rows, and what reads them all; not every codec can.
-    decode: Option<(fn(&[Row]) -> Vec<Vec<u8>>, fn(&[Vec<u8>]))>,
+    /// Not every codec can read.
+    decode: Option<Decode>,
+}
+
+/// Keys of the rows, and what reads them all.
+#[derive(Clone, Copy)]
+struct Decode {
+    keys: fn(&[Row]) -> Vec<Vec<u8>>,
+    read_all: fn(&[Vec<u8>]),
 }
 
 /// Makes a codec out of an expression that appends a row to a buffer and one that reads a key.
@@ -79,7 +86,7 @@ macro_rules! codec {
                     let _ = black_box($read);
                 }
             }
-            decode = Some((keys as fn(&[Row]) -> Vec<Vec<u8>>, read_all as fn(&[Vec<u8>])));
+            decode = Some(Decode { keys, read_all });
         )?
         Codec { system: $system, encode, fresh: encode_fresh, decode }
     }};
@@ -90,7 +97,7 @@ fn codecs() -> Vec<Codec> {
         codec!(
             "keyloom",
             |row, out| (row.text.as_str(), row.number, row.id).encode_key(out),
-            fresh |row| (row.text.as_str(), row.number, row.id).to_key().unwrap_or_default(),
+            fresh | row | (row.text.as_str(), row.number, row.id).to_key().unwrap_or_default(),
             |key| <(KeyStr, u64, Uuid)>::decode_key(key)
         ),
         codec!(
@@ -100,7 +107,7 @@ fn codecs() -> Vec<Codec> {
                 out.extend_from_slice(&row.number.to_be_bytes());
                 out.extend_from_slice(row.id.as_bytes());
             },
-            fresh |row| {
+            fresh | row | {
                 let mut out = Vec::with_capacity(row.text.len() + 24);
                 out.extend_from_slice(row.text.as_bytes());
                 out.extend_from_slice(&row.number.to_be_bytes());
@@ -116,19 +123,19 @@ fn codecs() -> Vec<Codec> {
         codec!(
             "foundationdb-tuple",
             |row, out| foundationdb_tuple::pack_into(&(row.text.as_str(), row.number, row.id), out),
-            fresh |row| foundationdb_tuple::pack(&(row.text.as_str(), row.number, row.id)),
+            fresh | row | foundationdb_tuple::pack(&(row.text.as_str(), row.number, row.id)),
             |key| foundationdb_tuple::unpack::<(Cow<str>, u64, Uuid)>(key)
         ),
         codec!(
             "storekey",
             |row, out| storekey::encode(out, &(row.text.as_str(), row.number, row.id)),
-            fresh |row| storekey::encode_vec(&(row.text.as_str(), row.number, row.id)).unwrap_or_default(),
+            fresh | row | storekey::encode_vec(&(row.text.as_str(), row.number, row.id)).unwrap_or_default(),
             |key| storekey::decode_borrow::<(Cow<str>, u64, Uuid)>(key)
         ),
         codec!(
             "memcomparable",
             |row, out| serde_row(row).serialize(&mut memcomparable::Serializer::new(out)),
-            fresh |row| memcomparable::to_vec(&serde_row(row)).unwrap_or_default(),
+            fresh | row | memcomparable::to_vec(&serde_row(row)).unwrap_or_default(),
             |key| memcomparable::from_slice::<(String, u64, u64, u64)>(key)
         ),
         codec!(
@@ -137,7 +144,7 @@ fn codecs() -> Vec<Codec> {
                 out,
                 &[row.text.as_bytes(), &row.number.to_be_bytes(), row.id.as_bytes()]
             ),
-            fresh |row| {
+            fresh | row | {
                 let mut out = Vec::with_capacity(row.text.len() + 26);
                 lexkey::LexKey::encode_composite_into(
                     &mut out,
@@ -160,13 +167,28 @@ pub(crate) fn measure(count: usize, rounds: usize) -> Vec<Figure> {
     let rows = rows(count);
     let codecs = codecs();
     let mut figures = Vec::new();
-    figures.extend(interleave("encode", count, rounds, codecs.iter().map(|c| (c.system, || (c.encode)(&rows)))));
-    figures.extend(interleave("encode_fresh", count, rounds, codecs.iter().map(|c| (c.system, || (c.fresh)(&rows)))));
+    figures.extend(interleave(
+        "encode",
+        count,
+        rounds,
+        codecs.iter().map(|c| (c.system, || (c.encode)(&rows))),
+    ));
+    figures.extend(interleave(
+        "encode_fresh",
+        count,
+        rounds,
+        codecs.iter().map(|c| (c.system, || (c.fresh)(&rows))),
+    ));
     let keys: Vec<_> = codecs
         .iter()
-        .filter_map(|c| c.decode.map(|(keys, read)| (c.system, keys(&rows), read)))
+        .filter_map(|c| c.decode.map(|decode| (c.system, (decode.keys)(&rows), decode.read_all)))
         .collect();
-    figures.extend(interleave("decode", count, rounds, keys.iter().map(|(system, keys, read)| (*system, || read(keys)))));
+    figures.extend(interleave(
+        "decode",
+        count,
+        rounds,
+        keys.iter().map(|(system, keys, read)| (*system, || read(keys))),
+    ));
     figures
 }
 

@@ -16,7 +16,10 @@ pub(crate) fn table(figures: &[Figure]) -> String {
     for figure in figures {
         let ours = figures.iter().find(|other| other.work == figure.work && other.system == "keyloom");
         let ratio = ours.map_or(f64::NAN, |ours| figure.ns / ours.ns);
-        table += &format!("| {:<12} | {:<18} | {:>7.1} | {:>6.2} × |\n", figure.work, figure.system, figure.ns, ratio);
+        table += &format!(
+            "| {:<12} | {:<18} | {:>7.1} | {:>6.2} × |\n",
+            figure.work, figure.system, figure.ns, ratio
+        );
     }
     table
 }

@@ -447,7 +447,8 @@ impl FromStr for Fields {
                 c == ',' && depth == 0
             })
             .collect();
-        if deepest > MAX_DEPTH {
+        // One more than tuples nest: within the innermost may stand a decimal(p,s).
+        if deepest > MAX_DEPTH + 1 {
             return Err(Error::text("fields", text, format!("tuples nest at most {MAX_DEPTH} deep")));
         }
         parts.into_iter().map(str::parse::<Field>).collect()

@@ -33,6 +33,26 @@ pub fn from_json(parts: &Json) -> Result<(Fields, Vec<Value<'static>>), Error> {
     from_parts(parts, Refusal::at)
 }
 
+/// Reads the values of given fields from a JSON array of plain values, such as `["U1", 7]` for `str,u64`.
+pub fn values_from_json(fields: &Fields, values: &Json) -> Result<Vec<Value<'static>>, Error> {
+    let Json::Array(values) = values else {
+        return Err(Error::text("key", &values.to_string(), "not a JSON array of values"));
+    };
+    if values.len() > fields.len() {
+        let (count, most) = (values.len(), fields.len());
+        return Err(Refusal::new(format!("{count} values for {most} fields ({fields})")).at(most + 1));
+    }
+    let values = fields.iter().zip(values).enumerate();
+    values
+        .map(|(index, (field, value))| value_from(&field.kind, value).map_err(|r| r.at(index + 1)))
+        .collect()
+}
+
+/// Writes values as a JSON array of plain values, which [`values_from_json`] reads with the same fields.
+pub fn values_to_json(fields: &Fields, values: &[Value<'_>]) -> Json {
+    Json::Array(fields.iter().zip(values).map(|(field, value)| value_to(&field.kind, value)).collect())
+}
+
 /// Reads a field and its value from one part.
 pub fn from_part(part: &Json) -> Result<(Field, Value<'static>), Refusal> {
     match part {
@@ -66,12 +86,15 @@ fn from_object(object: &Map<String, Json>) -> Result<(Field, Value<'static>), Re
             ("nulls", Json::String(text)) if text == "last" => nulls = Some(Nulls::Last),
             ("nulls", _) => return Err(Refusal::new("\"nulls\" is \"first\" or \"last\"")),
             _ if typed.is_some() => {
-                return Err(Refusal::new(format!("`{name}` beside the type: a part is {{\"TYPE\": value}}, with \"desc\" and \"nulls\" at most")));
+                return Err(Refusal::new(format!(
+                    "`{name}` beside the type: a part is {{\"TYPE\": value}}, with \"desc\" and \"nulls\" at most"
+                )));
             }
             _ => typed = Some((parse(name)?, json)),
         }
     }
-    let (mut field, json) = typed.ok_or_else(|| Refusal::new("a part without a type: write {\"TYPE\": value}"))?;
+    let (mut field, json) =
+        typed.ok_or_else(|| Refusal::new("a part without a type: write {\"TYPE\": value}"))?;
     field.direction = direction.unwrap_or(field.direction);
     field.nulls = nulls.or(field.nulls);
     if field.kind == Type::End {
@@ -99,6 +122,7 @@ fn value_from(kind: &Type, json: &Json) -> Result<Value<'static>, Refusal> {
     let wrong = || Refusal::new(format!("{json} is no {kind}"));
     let said = |error: Error| Refusal::new(error.to_string());
     Ok(match (kind, json) {
+        (_, Json::Null) => Value::Null,
         (Type::Bool, Json::Bool(value)) => (*value).into(),
         (Type::Int(_), Json::Number(number)) => integer::<i64>(number, kind)?.into(),
         (Type::Uint(_) | Type::Varint, Json::Number(number)) => integer::<u64>(number, kind)?.into(),
@@ -116,15 +140,19 @@ fn value_from(kind: &Type, json: &Json) -> Result<Value<'static>, Refusal> {
         (Type::Bytes, Json::String(text)) => hex::decode(text)
             .map_err(|error| Refusal::new(format!("bytes {json} are not hex: {error}")))?
             .into(),
-        (Type::Uuid, Json::String(text)) => {
-            text.parse::<uuid::Uuid>().map_err(|error| Refusal::new(format!("{json} is no uuid: {error}")))?.into()
+        (Type::Uuid, Json::String(text)) => text
+            .parse::<uuid::Uuid>()
+            .map_err(|error| Refusal::new(format!("{json} is no uuid: {error}")))?
+            .into(),
+        (Type::Timestamp(_), Json::Number(number)) => {
+            Timestamp::from_total_nanos(integer(number, kind)?)?.into()
         }
-        (Type::Timestamp(_), Json::Number(number)) => Timestamp::from_total_nanos(integer(number, kind)?)?.into(),
         (Type::Timestamp(_), Json::String(text)) => text.parse::<Timestamp>().map_err(said)?.into(),
         (Type::Date, Json::Number(number)) => Date::from_days(integer(number, kind)?).into(),
         (Type::Date, Json::String(text)) => text.parse::<Date>().map_err(said)?.into(),
         (Type::Duration, Json::Number(number)) => Duration::from_nanos(integer(number, kind)?).into(),
         (Type::Duration, Json::String(text)) => text.parse::<Duration>().map_err(said)?.into(),
+        (Type::Tuple(fields), Json::Array(_)) => Value::Tuple(values_from_json(fields, json).map_err(said)?),
         _ => return Err(wrong()),
     })
 }
@@ -133,7 +161,9 @@ fn integer<T: std::str::FromStr>(number: &Number, kind: &Type) -> Result<T, Refu
     let text = number.as_str();
     text.parse().map_err(|_| match (kind, text.contains(['.', 'e', 'E'])) {
         (_, true) => Refusal::new(format!("{text} is no integer, which {kind} takes")),
-        (Type::Int(_), false) => Refusal::new(format!("{text} does not fit {kind}: there are u64 and decimal")),
+        (Type::Int(_), false) => {
+            Refusal::new(format!("{text} does not fit {kind}: there are u64 and decimal"))
+        }
         _ => Refusal::new(format!("{text} does not fit {kind}")),
     })
 }
@@ -145,7 +175,10 @@ pub fn to_json(fields: &Fields, values: &[Value<'_>]) -> Json {
 
 /// Writes one value as a part.
 pub fn to_part(field: &Field, value: &Value<'_>) -> Json {
-    let json = value_to(&field.kind, value);
+    let json = match (&field.kind, value) {
+        (Type::Tuple(fields), Value::Tuple(values)) => to_json(fields, values),
+        (kind, value) => value_to(kind, value),
+    };
     let plain = field.direction == Direction::Ascending
         && match value {
             Value::Null => field.nulls == Some(Nulls::First) && field.kind == Type::Null,
@@ -203,7 +236,7 @@ fn value_to(kind: &Type, value: &Value<'_>) -> Json {
             if text.parse::<Date>().is_ok() { text.into() } else { value.days().into() }
         }
         (Value::Duration(value), _) => value.nanos().into(),
-        (Value::Tuple(values), Type::Tuple(fields)) => to_json(fields, values),
+        (Value::Tuple(values), Type::Tuple(fields)) => values_to_json(fields, values),
         (Value::Tuple(_), _) => Json::Array(Vec::new()),
     }
 }

@@ -241,8 +241,8 @@ impl FromStr for Date {
 impl fmt::Display for Date {
     /// `YYYY-MM-DD`, or the days since 1970-01-01 outside the years 0 to 9999.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use jiff::ToSpan;
-        match EPOCH.checked_add(i64::from(self.days).days()) {
+        let since = jiff::Span::new().try_days(self.days);
+        match since.and_then(|since| EPOCH.checked_add(since)) {
             Ok(date) if date.year() >= 0 => date.fmt(f),
             _ => self.days.fmt(f),
         }

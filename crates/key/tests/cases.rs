@@ -25,7 +25,12 @@ fn a_prefix_that_ends_in_ff_has_a_tight_end() {
 /// Fields joined by a separator that data may hold ran together (floci#3800, lexkey).
 #[test]
 fn fields_never_run_together() {
-    for (a, b) in [(["A#", "B"], ["A", "#B"]), (["a\0", "b"], ["a", "\0b"]), (["a", "b"], ["ab", ""]), (["a\0", "b"], ["a", "b"])] {
+    for (a, b) in [
+        (["A#", "B"], ["A", "#B"]),
+        (["a\0", "b"], ["a", "\0b"]),
+        (["a", "b"], ["ab", ""]),
+        (["a\0", "b"], ["a", "b"]),
+    ] {
         assert_ne!(key("str,str", &a.map(Value::from)), key("str,str", &b.map(Value::from)));
     }
 }
@@ -35,7 +40,11 @@ fn fields_never_run_together() {
 fn elements_that_look_like_a_terminator_survive() {
     let fields: Fields = "tuple(str,u64,bytes),bytes,str".parse().unwrap();
     for text in ["", "\0", "\u{1}", "\0\u{1}", "a\0b"] {
-        let row = vec![Value::Tuple(vec![text.into(), 0_u64.into(), vec![0, 1].into()]), vec![0, 1, 0, 0xFF].into(), text.into()];
+        let row = vec![
+            Value::Tuple(vec![text.into(), 0_u64.into(), vec![0, 1].into()]),
+            vec![0, 1, 0, 0xFF].into(),
+            text.into(),
+        ];
         let mut key = Vec::new();
         Native.encode(&fields, &row, &mut key).unwrap();
         assert_eq!(Native.decode(&fields, &key).unwrap(), row);
@@ -45,7 +54,12 @@ fn elements_that_look_like_a_terminator_survive() {
 /// Nested tuples were cut at a null, and the empty one sorted among them (FoundationDB's deprecated 0x03).
 #[test]
 fn empty_then_null_then_two_nulls() {
-    let tuple = |length| key("tuple(u64:nulls-first,u64:nulls-first),bool", &[Value::Tuple(vec![Value::Null; length]), true.into()]);
+    let tuple = |length| {
+        key(
+            "tuple(u64:nulls-first,u64:nulls-first),bool",
+            &[Value::Tuple(vec![Value::Null; length]), true.into()],
+        )
+    };
     assert!(tuple(0) < tuple(1) && tuple(1) < tuple(2));
     let prefix = |length| key("u64:nulls-first,u64:nulls-first", &vec![Value::Null; length]);
     assert!(prefix(0) < prefix(1) && prefix(1) < prefix(2));
@@ -73,7 +87,8 @@ fn u1_does_not_match_u10() {
 /// Descending strings sorted wrongly when one was a prefix of the other (quickwit PR#6338).
 #[test]
 fn descending_strings_that_are_prefixes() {
-    let sorted = ["b", "ab", "a\u{1}", "a\0", "a", ""].map(|text| key("str:desc,bool", &[text.into(), true.into()]));
+    let sorted =
+        ["b", "ab", "a\u{1}", "a\0", "a", ""].map(|text| key("str:desc,bool", &[text.into(), true.into()]));
     assert!(sorted.is_sorted());
 }
 
@@ -82,7 +97,8 @@ fn descending_strings_that_are_prefixes() {
 fn between_excludes_what_sorts_after_the_bound() {
     let fields: Fields = "str,str".parse().unwrap();
     let (user, low, high) = (Value::from("U1"), Value::from("2024-01-01"), Value::from("2024-01-31"));
-    let holds = |span: &keyloom_key::Span, day: &str| span.contains(&key("str,str", &["U1".into(), day.into()]));
+    let holds =
+        |span: &keyloom_key::Span, day: &str| span.contains(&key("str,str", &["U1".into(), day.into()]));
     let span = Native.range(&fields, std::slice::from_ref(&user), Included(&low), Included(&high)).unwrap();
     assert!(holds(&span, "2024-01-01") && holds(&span, "2024-01-15") && holds(&span, "2024-01-31"));
     assert!(!holds(&span, "2024-01-31x") && !holds(&span, "2024-01-31\0") && !holds(&span, "2024-01"));

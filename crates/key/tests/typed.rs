@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use keyloom_key::{
-    Date, Decimal, DecodeKey, Desc, Duration, EncodeKey, Error, KeyFormat, KeyStr, Native, NoCase, NullsLast, Timestamp, Uuid, Value,
+    Date, Decimal, DecodeKey, Desc, Duration, EncodeKey, Error, KeyFormat, KeyStr, Native, NoCase, NullsLast,
+    Timestamp, Uuid, Value,
 };
 use keyloom_testkit::{laws, random};
 use proptest::prelude::*;
@@ -23,12 +24,18 @@ fn typed_and_dynamic_agree_on_every_type() {
     let id = Uuid::from_u128(7);
     let decimal: Decimal = "-12.5".parse().unwrap();
     let (time, day, long) = (Timestamp::from_micros(5), Date::from_days(-3), Duration::from_nanos(9));
-    same_bytes(&(true, -1_i8, 2_i16, -3_i32, 4_i64), &[true.into(), (-1_i8).into(), 2_i16.into(), (-3_i32).into(), 4_i64.into()]);
+    same_bytes(
+        &(true, -1_i8, 2_i16, -3_i32, 4_i64),
+        &[true.into(), (-1_i8).into(), 2_i16.into(), (-3_i32).into(), 4_i64.into()],
+    );
     same_bytes(&(1_u8, 2_u16, 3_u32, 4_u64), &[1_u8.into(), 2_u16.into(), 3_u32.into(), 4_u64.into()]);
     same_bytes(&(1.5_f32, -2.5_f64, decimal), &[1.5_f32.into(), (-2.5_f64).into(), decimal.into()]);
     same_bytes(&(id, time, day, long), &[id.into(), time.into(), day.into(), long.into()]);
     let bytes: &[u8] = b"a\0";
-    same_bytes(&("a\0b", bytes, String::new(), vec![0_u8]), &["a\0b".into(), bytes.into(), "".into(), vec![0].into()]);
+    same_bytes(
+        &("a\0b", bytes, String::new(), vec![0_u8]),
+        &["a\0b".into(), bytes.into(), "".into(), vec![0].into()],
+    );
     same_bytes(&(Desc("a\0b"), Desc(7_u64), Desc(decimal)), &["a\0b".into(), 7_u64.into(), decimal.into()]);
     same_bytes(&(NoCase("Straße"), Desc(NoCase("ÀB"))), &["STRASSE".into(), "àb".into()]);
     same_bytes(&(Some("a"), None::<u64>, Desc(Some(1_u64))), &["a".into(), Value::Null, 1_u64.into()]);
@@ -117,7 +124,8 @@ fn encoding_and_borrowed_decoding_allocate_nothing() {
         });
         assert_eq!(decode.count_total, 0);
     }
-    let (fields, values) = (<(String, u64, Uuid)>::fields(), [Value::from("USR_12345"), 7_u64.into(), id.into()]);
+    let (fields, values) =
+        (<(String, u64, Uuid)>::fields(), [Value::from("USR_12345"), 7_u64.into(), id.into()]);
     let dynamic = allocation_counter::measure(|| {
         out.clear();
         Native.encode(&fields, &values, &mut out).unwrap();

@@ -156,7 +156,7 @@ fn check_fields(fields: &Fields, depth: usize) -> Result<(), Error> {
             Type::Null if field.nulls.is_none() => {
                 return refuse("a null field is nullable: say nulls-first or nulls-last".to_owned());
             }
-            Type::Tuple(_) if depth + 1 >= MAX_DEPTH => {
+            Type::Tuple(_) if depth >= MAX_DEPTH => {
                 return refuse(format!("tuples nest at most {MAX_DEPTH} deep"));
             }
             Type::Tuple(fields) => check_fields(fields, depth + 1)?,
@@ -220,7 +220,7 @@ fn write_value(field: &Field, value: &Value<'_>, depth: usize, out: &mut Writer<
         (Type::Date, Value::Date(value)) => value.write(out, desc),
         (Type::Duration, Value::Duration(value)) => value.write(out, desc),
         (Type::Tuple(fields), Value::Tuple(values)) => {
-            if depth + 1 >= MAX_DEPTH {
+            if depth >= MAX_DEPTH {
                 return Err(Refusal::new(format!("tuples nest at most {MAX_DEPTH} deep")));
             }
             if values.len() > fields.len() {

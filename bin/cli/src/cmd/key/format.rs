@@ -1,0 +1,140 @@
+//! `--format` and the options that belong to one format.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use keyloom::key::composite::{Composite, Delimiter};
+use keyloom::key::keystone::Keystone;
+use keyloom::key::lexkey::LexKey;
+use keyloom::key::placement::{Hash, Shards};
+use keyloom::key::rowkey::RowKey;
+use keyloom::key::{KeyFormat, Native};
+
+use crate::failure::Failure;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Name {
+    /// Keyloom's own
+    Native,
+    /// LexKey, numbers widened to eight bytes
+    Lexkey,
+    /// LexKey, numbers in their own width
+    LexkeyLegacy,
+    /// RowKey
+    Rowkey,
+    /// Composite keys with a delimiter
+    Composite,
+    /// KeystoneDB's partition and sort key
+    Keystone,
+}
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The key format
+    #[arg(long, value_enum, default_value = "native")]
+    format: Name,
+    /// LexKey: write what would collide, too
+    #[arg(long)]
+    raw: bool,
+    /// Composite: what stands between fields: 00, 1f, ff or 0001
+    #[arg(long, value_name = "HEX")]
+    delimiter: Option<String>,
+    /// Composite: escape what would meet the delimiter
+    #[arg(long)]
+    escape: bool,
+    /// Composite: pad text field N (counted from 1, or from 0 if a 0 is among them) to so many bytes
+    #[arg(long, value_name = "N=BYTES")]
+    pad: Vec<String>,
+    /// Composite: the digits after the point of decimal field N
+    #[arg(long, value_name = "N=DIGITS")]
+    scale: Vec<String>,
+    /// Composite: begin with the shard of the first field, out of this many
+    #[arg(long, value_name = "COUNT")]
+    shards: Option<u32>,
+    /// Composite: what chooses the shard: md5, xxhash or murmur3
+    #[arg(long, requires = "shards")]
+    hash: Option<Hash>,
+}
+
+impl Options {
+    /// The format with its options.
+    pub(crate) fn format(&self) -> Result<Box<dyn KeyFormat>, Failure> {
+        let lexkey = matches!(self.format, Name::Lexkey | Name::LexkeyLegacy);
+        if self.raw && !lexkey {
+            return Err(Failure::Misuse("--raw is for --format lexkey and lexkey-legacy".to_owned()));
+        }
+        let composite = [
+            ("--delimiter", self.delimiter.is_some()),
+            ("--escape", self.escape),
+            ("--pad", !self.pad.is_empty()),
+            ("--scale", !self.scale.is_empty()),
+            ("--shards", self.shards.is_some()),
+        ];
+        if let (false, Some((option, _))) =
+            (self.format == Name::Composite, composite.iter().find(|(_, given)| *given))
+        {
+            return Err(Failure::Misuse(format!("{option} is for --format composite")));
+        }
+        let raw = |format: LexKey| if self.raw { format.raw() } else { format };
+        Ok(match self.format {
+            Name::Native => Box::new(Native),
+            Name::Lexkey => Box::new(raw(LexKey::canonical())),
+            Name::LexkeyLegacy => Box::new(raw(LexKey::legacy())),
+            Name::Rowkey => Box::new(RowKey::exact()),
+            Name::Composite => Box::new(self.composite()?),
+            Name::Keystone => Box::new(Keystone),
+        })
+    }
+
+    fn composite(&self) -> Result<Composite, Failure> {
+        let mut composite = Composite::default();
+        if let Some(hex) = &self.delimiter {
+            let delimiter = match hex.to_ascii_lowercase().as_str() {
+                "00" => Delimiter::Null,
+                "1f" => Delimiter::Unit,
+                "ff" => Delimiter::High,
+                "0001" => Delimiter::Double,
+                _ => return Err(Failure::Misuse(format!("--delimiter {hex}: it is one of 00 1f ff 0001"))),
+            };
+            composite = composite.delimiter(delimiter);
+        }
+        if self.escape {
+            composite = composite.escape();
+        }
+        let pads = numbered::<u16>("--pad", &self.pad)?;
+        let scales = numbered::<u32>("--scale", &self.scale)?;
+        let mut numbers = pads.iter().map(|(field, _)| field).chain(scales.iter().map(|(field, _)| field));
+        let first = usize::from(!numbers.any(|field| *field == 0));
+        for (field, bytes) in pads {
+            composite = composite.pad(field + 1 - first, bytes);
+        }
+        for (field, digits) in scales {
+            composite = composite.scale(field + 1 - first, digits);
+        }
+        if let Some(count) = self.shards {
+            composite = composite.shards(shards(count, self.hash)?);
+        }
+        Ok(composite)
+    }
+}
+
+/// So many shards, chosen by this hash or MD5.
+pub(crate) fn shards(count: u32, hash: Option<Hash>) -> Result<Shards, Failure> {
+    Shards::new(count, hash.unwrap_or(Hash::Md5))
+        .ok_or_else(|| Failure::Misuse(format!("--shards {count}: there are 1 to 65536")))
+}
+
+/// Options of the form N=M.
+fn numbered<T: FromStr>(option: &str, texts: &[String]) -> Result<Vec<(usize, T)>, Failure> {
+    let parse = |text: &String| {
+        let (field, number) = text.split_once('=')?;
+        Some((field.parse().ok()?, number.parse().ok()?))
+    };
+    texts
+        .iter()
+        .map(|text| {
+            parse(text)
+                .ok_or_else(|| Failure::Misuse(format!("{option} {text}: write it like {option} 1=32")))
+        })
+        .collect()
+}

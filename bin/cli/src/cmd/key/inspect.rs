@@ -1,0 +1,148 @@
+//! `keyloom key inspect`: what a key's bytes mean, field by field.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use keyloom::key::json::to_part;
+use keyloom::key::{Fields, KeyFormat};
+
+use super::readings::{Piece, readings};
+use super::{format, parts};
+use crate::failure::Failure;
+
+#[derive(Args)]
+#[command(
+    after_help = "Without --types, every way to read the key is shown, in every format, the likeliest first.
+
+Examples:
+  keyloom key inspect --types str,u64:desc 55310001fffffffffffffff8
+  keyloom key inspect 55310001fffffffffffffff8"
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    options: format::Options,
+    /// The key's fields, such as str,timestamp:desc,uuid
+    #[arg(long, value_name = "TYPES")]
+    types: Option<Fields>,
+    /// How many readings to show, without --types
+    #[arg(long, value_name = "COUNT", default_value_t = 8)]
+    most: usize,
+    /// The key in hex
+    hex: String,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
+    let key = parts::parse_hex(&arguments.hex)?;
+    let text = match &arguments.types {
+        Some(fields) => with_types(arguments.options.format()?.as_ref(), fields, &key)?,
+        None => without_types(&key, arguments.most)?,
+    };
+    let mut out = anstream::stdout();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+fn with_types(format: &dyn KeyFormat, fields: &Fields, key: &[u8]) -> Result<String, Failure> {
+    let values = format.decode(fields, key)?;
+    // A field begins where the key of the values before it ends.
+    let mut starts = Vec::new();
+    for count in 0..=fields.len() {
+        let mut prefix = Vec::new();
+        let before = values.get(..count).unwrap_or_default();
+        format.encode(fields, before, &mut prefix)?;
+        starts.push(if count == fields.len() { key.len() } else { prefix.len() });
+    }
+    let pieces: Vec<Piece<'_>> = fields
+        .iter()
+        .zip(&values)
+        .zip(starts.iter().zip(starts.iter().skip(1)))
+        .map(|((field, value), (start, end))| Piece {
+            start: *start,
+            bytes: key.get(*start..*end).unwrap_or_default(),
+            meanings: vec![(field.clone(), value.clone())],
+        })
+        .collect();
+    let mut text = draw(&pieces);
+    for (index, piece) in pieces.iter().enumerate() {
+        text += &describe(index, piece);
+    }
+    Ok(text)
+}
+
+fn without_types(key: &[u8], most: usize) -> Result<String, Failure> {
+    let readings = readings(key);
+    if readings.is_empty() {
+        return Err(Failure::Failed("no format reads these bytes as fields of its types".to_owned()));
+    }
+    let mut text = String::new();
+    for reading in readings.iter().take(most) {
+        let types: Vec<String> = reading
+            .pieces
+            .iter()
+            .filter_map(|piece| piece.meanings.first())
+            .map(|(field, _)| field.to_string())
+            .collect();
+        let _ = writeln!(text, "{} {}", reading.format, types.join(","));
+        text += &draw(&reading.pieces);
+        for (index, piece) in reading.pieces.iter().enumerate() {
+            text += &describe(index, piece);
+        }
+        text.push('\n');
+    }
+    if readings.len() > most {
+        let _ = writeln!(text, "and {} more: --most {}", readings.len() - most, readings.len());
+    }
+    Ok(text)
+}
+
+const COLOURS: [AnsiColor; 6] = [
+    AnsiColor::Cyan,
+    AnsiColor::Yellow,
+    AnsiColor::Green,
+    AnsiColor::Magenta,
+    AnsiColor::Blue,
+    AnsiColor::Red,
+];
+
+fn style(index: usize) -> Style {
+    let colour = COLOURS.get(index % COLOURS.len()).copied().unwrap_or(AnsiColor::Cyan);
+    Style::new().fg_color(Some(colour.into()))
+}
+
+/// The key's bytes on one line, each piece in its colour between bars.
+fn draw(pieces: &[Piece<'_>]) -> String {
+    let mut text = "  │".to_owned();
+    for (index, piece) in pieces.iter().enumerate() {
+        let style = style(index);
+        let _ = write!(text, "{style}{}{style:#}│", spaced(piece.bytes));
+    }
+    text.push('\n');
+    text
+}
+
+/// Where a piece stands, and what it is or could be.
+fn describe(index: usize, piece: &Piece<'_>) -> String {
+    let style = style(index);
+    let last = (piece.start + piece.bytes.len()).saturating_sub(1).max(piece.start);
+    let meanings: Vec<String> = piece
+        .meanings
+        .iter()
+        .map(|(field, value)| format!("{field} {}", to_part_value(field, value)))
+        .collect();
+    format!("  {style}{:>3}–{last:<3}{style:#} {}\n", piece.start, meanings.join(" or "))
+}
+
+/// The value alone, without the type that stands before it.
+fn to_part_value(field: &keyloom::key::Field, value: &keyloom::key::Value<'_>) -> String {
+    match to_part(field, value) {
+        serde_json::Value::Object(part) => part.values().next().map(ToString::to_string).unwrap_or_default(),
+        plain => plain.to_string(),
+    }
+}
+
+fn spaced(bytes: &[u8]) -> String {
+    let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    bytes.join(" ")
+}

@@ -1,0 +1,191 @@
+//! What a key could mean when nobody says what its fields are.
+//!
+//! A reading cuts the key into pieces, each of which is a key of one field. The cuts are paths through the bytes:
+//! from where one piece may begin to where it may end, behind the separator if the format has one.
+
+use std::collections::BTreeMap;
+
+use keyloom::key::composite::Composite;
+use keyloom::key::keystone::Keystone;
+use keyloom::key::lexkey::LexKey;
+use keyloom::key::rowkey::RowKey;
+use keyloom::key::{Field, Fields, KeyFormat, Native, Timestamp, Value};
+
+/// A way to read a key.
+pub(super) struct Reading<'a> {
+    pub(super) format: &'static str,
+    pub(super) pieces: Vec<Piece<'a>>,
+    strangeness: usize,
+}
+
+/// A piece of a key, and everything it could be, the likeliest first.
+#[derive(Clone)]
+pub(super) struct Piece<'a> {
+    pub(super) start: usize,
+    pub(super) bytes: &'a [u8],
+    pub(super) meanings: Vec<(Field, Value<'a>)>,
+}
+
+/// How many readings of a format are looked at, and how many bytes of a key: beyond, there are only more alike.
+const MOST: usize = 2_000;
+const LONGEST: usize = 256;
+
+const TYPES: &[&str] = &[
+    "str",
+    "bytes",
+    "uuid",
+    "i64",
+    "u64",
+    "f64",
+    "timestamp",
+    "timestamp(3)",
+    "timestamp(9)",
+    "duration",
+    "decimal",
+    "date",
+    "bool",
+    "i32",
+    "u32",
+    "i16",
+    "u16",
+    "i8",
+    "u8",
+    "f32",
+    "varint",
+];
+
+/// Every reading of `key` in every format, the likeliest first.
+pub(super) fn readings(key: &[u8]) -> Vec<Reading<'_>> {
+    let mut readings = Vec::new();
+    let native: Vec<Field> = fields(TYPES).flat_map(|field| [field.clone(), field.descending()]).collect();
+    readings.extend(cut(&Native, &native, &[], key));
+    readings.extend(cut(&LexKey::canonical(), &fields(TYPES).collect::<Vec<_>>(), &[0x00], key));
+    readings.extend(cut(&RowKey::exact(), &fields(TYPES).collect::<Vec<_>>(), &[0x00, 0x00], key));
+    readings.extend(cut(&Composite::default(), &fields(TYPES).collect::<Vec<_>>(), &[0x1F], key));
+    for types in ["bytes", "bytes,bytes"] {
+        readings.extend(whole(&Keystone, types, key));
+    }
+    readings.sort_by_key(|reading| reading.strangeness);
+    readings
+}
+
+fn fields(types: &[&str]) -> impl Iterator<Item = Field> {
+    types.iter().filter_map(|text| text.parse().ok())
+}
+
+/// The readings of a format whose keys are pieces with `separator` between them.
+fn cut<'a>(format: &dyn KeyFormat, fields: &[Field], separator: &[u8], key: &'a [u8]) -> Vec<Reading<'a>> {
+    let mut pieces: BTreeMap<usize, Vec<(Piece<'a>, usize)>> = BTreeMap::new();
+    if key.len() > LONGEST {
+        return Vec::new();
+    }
+    for start in 0..key.len() {
+        for end in start..=key.len() {
+            let (Some(bytes), Some(rest)) = (key.get(start..end), key.get(end..)) else { continue };
+            // A last piece has nothing behind it; any other has the separator, and something after it.
+            let next = match rest.strip_prefix(separator) {
+                _ if rest.is_empty() => end,
+                Some(after) if end + separator.len() > start && !after.is_empty() => end + separator.len(),
+                _ => continue,
+            };
+            if bytes.is_empty() && separator.is_empty() {
+                continue;
+            }
+            let meanings = meanings(format, fields, bytes);
+            if !meanings.is_empty() {
+                pieces.entry(start).or_default().push((Piece { start, bytes, meanings }, next));
+            }
+        }
+    }
+    let mut readings = Vec::new();
+    let mut paths = vec![(0, Vec::new())];
+    while let Some((at, path)) = paths.pop() {
+        for (piece, next) in pieces.get(&at).into_iter().flatten() {
+            let path: Vec<Piece<'a>> = path.iter().chain([piece]).cloned().collect();
+            if *next == key.len() && piece.start + piece.bytes.len() == key.len() {
+                readings.push(reading(format.name(), path));
+            } else if readings.len() + paths.len() < MOST {
+                paths.push((*next, path));
+            }
+        }
+    }
+    readings
+}
+
+/// Everything that these bytes could be as a key of one field, the likeliest first.
+fn meanings<'a>(format: &dyn KeyFormat, fields: &[Field], bytes: &'a [u8]) -> Vec<(Field, Value<'a>)> {
+    let mut meanings: Vec<(Field, Value<'a>)> = fields
+        .iter()
+        .filter_map(|field| {
+            let one: Fields = [field.clone()].into_iter().collect();
+            let value = format.decode(&one, bytes).ok()?.pop()?;
+            Some((field.clone(), value))
+        })
+        .collect();
+    // Bytes that are text are not worth saying twice.
+    if let Some((Value::Str(_), field)) = meanings.first().map(|(field, value)| (value, field.clone())) {
+        meanings
+            .retain(|(other, value)| !matches!(value, Value::Bytes(_)) || other.direction != field.direction);
+    }
+    meanings.sort_by_key(|(field, value)| strangeness(field, value));
+    meanings
+}
+
+fn whole<'a>(format: &dyn KeyFormat, types: &str, key: &'a [u8]) -> Option<Reading<'a>> {
+    let fields: Fields = types.parse().ok()?;
+    let values = format.decode(&fields, key).ok()?;
+    let pieces = fields.iter().zip(values).scan(0, |start, (field, value)| {
+        let Value::Bytes(bytes) = &value else { return None };
+        let end = *start + 4 + bytes.len();
+        let piece = key.get(*start..end)?;
+        let piece = Piece { start: *start, bytes: piece, meanings: vec![(field.clone(), text_or(value))] };
+        *start = end;
+        Some(piece)
+    });
+    Some(reading(format.name(), pieces.collect()))
+}
+
+/// Bytes as text if they are.
+fn text_or(value: Value<'_>) -> Value<'_> {
+    match value {
+        Value::Bytes(bytes) => match std::str::from_utf8(&bytes) {
+            Ok(text) => text.to_owned().into(),
+            Err(_) => Value::Bytes(bytes),
+        },
+        value => value,
+    }
+}
+
+fn reading<'a>(format: &'static str, pieces: Vec<Piece<'a>>) -> Reading<'a> {
+    let likeliest =
+        |piece: &Piece<'a>| piece.meanings.first().map_or(9, |(field, value)| strangeness(field, value));
+    let strangeness = pieces.iter().map(|piece| 2 + likeliest(piece)).sum();
+    Reading { format, pieces, strangeness }
+}
+
+/// How unlikely it is that someone wrote this value: nothing for words, ids and times of our days.
+fn strangeness(field: &Field, value: &Value<'_>) -> usize {
+    let printable = |text: &str| !text.is_empty() && !text.chars().any(char::is_control);
+    let our_days = |time: &Timestamp| {
+        (Timestamp::from_millis(300_000_000_000)..Timestamp::from_millis(4_102_444_800_000)).contains(time)
+    };
+    let strangeness = match value {
+        Value::Str(text) if printable(text) && text.len() > 1 => 0,
+        Value::Str(text) if printable(text) => 2,
+        Value::Str(text) => 6 + text.len(),
+        Value::Uuid(id) if id.get_version().is_some() => 0,
+        Value::Uuid(_) => 5,
+        Value::Timestamp(time) if our_days(time) => 0,
+        Value::Timestamp(_) => 7,
+        Value::Int(n) if n.unsigned_abs() < 1 << 40 => 1,
+        Value::Uint(n) if *n < 1 << 40 => 1,
+        Value::Float(n) if *n == 0.0 || (1e-9..1e15).contains(&n.abs()) => 3,
+        Value::Bool(_) => 3,
+        Value::Date(date) if (-36_524..47_482).contains(&date.days()) => 2,
+        Value::Decimal(n) if n.digits() < 12 => 3,
+        Value::Duration(_) => 5,
+        Value::Bytes(bytes) => 6 + bytes.len(),
+        _ => 6,
+    };
+    strangeness + usize::from(field.direction == keyloom::key::Direction::Descending)
+}

@@ -1,0 +1,3 @@
+//! The verbs.
+
+pub(crate) mod key;

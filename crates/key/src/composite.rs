@@ -1,1 +1,0 @@
-//! composite: to be written.

@@ -1,1 +1,0 @@
-//! lexkey: to be written.

@@ -1,1 +1,0 @@
-//! rowkey: to be written.
