@@ -122,13 +122,13 @@ impl Timestamp {
         let (nanos, unit) = (self.total_nanos(), precision.nanos());
         if nanos % unit != 0 {
             return Err(Refusal::new(format!(
-                "timestamp {self} is finer than the {} digits that the field keeps: declare a finer one, or round it first",
+                "timestamp {self} is finer than the {} digits that the field keeps: declare timestamp(9), or round it first",
                 precision.digits()
             )));
         }
         i64::try_from(nanos / unit).map_err(|_| {
             Refusal::new(format!(
-                "timestamp {self} is out of the range of a timestamp with {} digits: declare a coarser one",
+                "timestamp {self} is out of the range of a timestamp with {} digits: declare timestamp(6) or (3)",
                 precision.digits()
             ))
         })

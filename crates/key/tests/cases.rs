@@ -1,5 +1,7 @@
 //! Bugs that others shipped, each a case that ours must pass.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
 use std::ops::Bound::{Excluded, Included};
 
 use keyloom_key::{Fields, KeyFormat, Native, Value, prefix_end};
@@ -12,7 +14,7 @@ fn key(fields: &str, values: &[Value<'_>]) -> Vec<u8> {
 }
 
 /// Incrementing the last byte of a prefix that ends in FF overflowed, or left the FF and missed keys
-/// (muninndb#816, tidb#12598, kafka PR#22789; seed 000's own IncrementLastByte for all-FF).
+/// (muninndb#816, tidb#12598, kafka PR#22789; seed 000's own `IncrementLastByte` for all-FF).
 #[test]
 fn a_prefix_that_ends_in_ff_has_a_tight_end() {
     assert_eq!(prefix_end(&[0x03, 0xAA, 0xFF]), Some(vec![0x03, 0xAB]));

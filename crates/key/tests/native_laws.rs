@@ -1,5 +1,12 @@
 //! The laws on the native format: values built to hurt, random tables, and every tuple over small alphabets.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
+
 use keyloom_key::{Desc, EncodeKey, Field, Fields, KeyFormat, Native, Nulls, Type, Value, Width};
 use keyloom_testkit::{hurtful, laws, random};
 use proptest::prelude::*;

@@ -1,6 +1,13 @@
-//! The published vectors: every row of KEY_FORMAT.md, and what the values built to hurt give.
+//! The published vectors: every row of `KEY_FORMAT.md`, and what the values built to hurt give.
 //!
 //! `KEYLOOM_REWRITE=1` writes `vectors/native.json` anew; the rows of the page are written by hand.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
 
 use keyloom_key::json::{from_json, to_json, values_from_json, values_to_json};
 use keyloom_key::{Fields, KeyFormat, Native};
@@ -9,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The cells of each row of the tables in KEY_FORMAT.md whose header is this.
+/// The cells of each row of the tables in `KEY_FORMAT.md` whose header is this.
 fn table_rows(header: &str) -> Vec<[String; 3]> {
     let page = std::fs::read_to_string(format!("{ROOT}/KEY_FORMAT.md")).unwrap();
     let mut within = false;

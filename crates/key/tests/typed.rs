@@ -1,5 +1,12 @@
 //! Keys of Rust's own types: the same bytes as the dynamic format, the same laws, no allocation.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
+
 use std::borrow::Cow;
 
 use keyloom_key::{

@@ -8,8 +8,8 @@ use crate::failure::Failure;
 #[derive(Args)]
 #[command(after_help = "Examples:
   keyloom key encode '[\"U1\", {\"u64\": 7, \"desc\": true}]'
-  keyloom key encode --format composite --shards 256 --pad 1=32 \\
-      '[\"USR_12345\", {\"timestamp\": \"2025-01-17T08:00:00Z\"}, {\"uuid\": \"550e8400-e29b-41d4-a716-446655440001\"}]'
+  keyloom key encode '[\"U1\", {\"timestamp\": \"2025-01-17T08:00:00Z\"}, {\"decimal\": \"19.99\"}]'
+  keyloom key encode --format composite --shards 256 --pad 1=32 '[\"USR_12345\", 7]'
   keyloom key encode --format lexkey < parts.jsonl")]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use keyloom::key::json::to_part;
-use keyloom::key::{Fields, KeyFormat};
+use keyloom::key::{Field, Fields, KeyFormat, Value};
 
 use super::readings::{Piece, readings};
 use super::{format, parts};
@@ -26,9 +26,9 @@ pub(crate) struct Arguments {
     /// The key's fields, such as str,timestamp:desc,uuid
     #[arg(long, value_name = "TYPES")]
     types: Option<Fields>,
-    /// How many readings to show, without --types
-    #[arg(long, value_name = "COUNT", default_value_t = 8)]
-    most: usize,
+    /// Without --types: show every reading, and everything that each field could be
+    #[arg(long)]
+    all: bool,
     /// The key in hex
     hex: String,
 }
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let key = parts::parse_hex(&arguments.hex)?;
     let text = match &arguments.types {
         Some(fields) => with_types(arguments.options.format()?.as_ref(), fields, &key)?,
-        None => without_types(&key, arguments.most)?,
+        None => without_types(&key, arguments.all)?,
     };
     let mut out = anstream::stdout();
     out.write_all(text.as_bytes())?;
@@ -66,13 +66,18 @@ fn with_types(format: &dyn KeyFormat, fields: &Fields, key: &[u8]) -> Result<Str
         .collect();
     let mut text = draw(&pieces);
     for (index, piece) in pieces.iter().enumerate() {
-        text += &describe(index, piece);
+        text += &describe(index, piece, 1);
     }
     Ok(text)
 }
 
-fn without_types(key: &[u8], most: usize) -> Result<String, Failure> {
+/// How many readings are shown, and how many meanings of a field, unless all are asked for.
+const READINGS: usize = 5;
+const MEANINGS: usize = 3;
+
+fn without_types(key: &[u8], all: bool) -> Result<String, Failure> {
     let readings = readings(key);
+    let (most, meanings) = if all { (usize::MAX, usize::MAX) } else { (READINGS, MEANINGS) };
     if readings.is_empty() {
         return Err(Failure::Failed("no format reads these bytes as fields of its types".to_owned()));
     }
@@ -87,12 +92,12 @@ fn without_types(key: &[u8], most: usize) -> Result<String, Failure> {
         let _ = writeln!(text, "{} {}", reading.format, types.join(","));
         text += &draw(&reading.pieces);
         for (index, piece) in reading.pieces.iter().enumerate() {
-            text += &describe(index, piece);
+            text += &describe(index, piece, meanings);
         }
         text.push('\n');
     }
     if readings.len() > most {
-        let _ = writeln!(text, "and {} more: --most {}", readings.len() - most, readings.len());
+        let _ = writeln!(text, "and {} more readings: --all shows them", readings.len() - most);
     }
     Ok(text)
 }
@@ -123,19 +128,18 @@ fn draw(pieces: &[Piece<'_>]) -> String {
 }
 
 /// Where a piece stands, and what it is or could be.
-fn describe(index: usize, piece: &Piece<'_>) -> String {
+fn describe(index: usize, piece: &Piece<'_>, most: usize) -> String {
     let style = style(index);
     let last = (piece.start + piece.bytes.len()).saturating_sub(1).max(piece.start);
-    let meanings: Vec<String> = piece
-        .meanings
-        .iter()
-        .map(|(field, value)| format!("{field} {}", to_part_value(field, value)))
-        .collect();
+    let said =
+        piece.meanings.iter().take(most).map(|(field, value)| format!("{field} {}", plain(field, value)));
+    let more = (piece.meanings.len() > most).then(|| "…".to_owned());
+    let meanings: Vec<String> = said.chain(more).collect();
     format!("  {style}{:>3}–{last:<3}{style:#} {}\n", piece.start, meanings.join(" or "))
 }
 
 /// The value alone, without the type that stands before it.
-fn to_part_value(field: &keyloom::key::Field, value: &keyloom::key::Value<'_>) -> String {
+fn plain(field: &Field, value: &Value<'_>) -> String {
     match to_part(field, value) {
         serde_json::Value::Object(part) => part.values().next().map(ToString::to_string).unwrap_or_default(),
         plain => plain.to_string(),

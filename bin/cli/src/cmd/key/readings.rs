@@ -9,7 +9,8 @@ use keyloom::key::composite::Composite;
 use keyloom::key::keystone::Keystone;
 use keyloom::key::lexkey::LexKey;
 use keyloom::key::rowkey::RowKey;
-use keyloom::key::{Field, Fields, KeyFormat, Native, Timestamp, Value};
+use keyloom::key::{Direction, Field, Fields, KeyFormat, Native, Timestamp, Value};
+use uuid::Variant;
 
 /// A way to read a key.
 pub(super) struct Reading<'a> {
@@ -30,51 +31,31 @@ pub(super) struct Piece<'a> {
 const MOST: usize = 2_000;
 const LONGEST: usize = 256;
 
-const TYPES: &[&str] = &[
-    "str",
-    "bytes",
-    "uuid",
-    "i64",
-    "u64",
-    "f64",
-    "timestamp",
-    "timestamp(3)",
-    "timestamp(9)",
-    "duration",
-    "decimal",
-    "date",
-    "bool",
-    "i32",
-    "u32",
-    "i16",
-    "u16",
-    "i8",
-    "u8",
-    "f32",
-    "varint",
-];
-
 /// Every reading of `key` in every format, the likeliest first.
+///
+/// Types that a format writes alike are named once: an i32 reads as the i64 it is written as.
 pub(super) fn readings(key: &[u8]) -> Vec<Reading<'_>> {
-    let mut readings = Vec::new();
-    let native: Vec<Field> = fields(TYPES).flat_map(|field| [field.clone(), field.descending()]).collect();
-    readings.extend(cut(&Native, &native, &[], key));
-    readings.extend(cut(&LexKey::canonical(), &fields(TYPES).collect::<Vec<_>>(), &[0x00], key));
-    readings.extend(cut(&RowKey::exact(), &fields(TYPES).collect::<Vec<_>>(), &[0x00, 0x00], key));
-    readings.extend(cut(&Composite::default(), &fields(TYPES).collect::<Vec<_>>(), &[0x1F], key));
-    for types in ["bytes", "bytes,bytes"] {
-        readings.extend(whole(&Keystone, types, key));
-    }
+    let native =
+        fields("str,bytes,uuid,i64,u64,f64,timestamp,timestamp(3),timestamp(9),duration,decimal,date,bool");
+    let native = native.iter().flat_map(|field| [field.clone(), field.clone().descending()]).collect();
+    let lexkey = fields("str,bytes,uuid,i64,u64,f64,timestamp(9),duration,bool");
+    let rowkey = fields("str,bytes,varint,i64,u64,i32,u32,i16,u16,i8,u8");
+    let composite = fields("str,i64,timestamp(3),uuid");
+    let mut readings = cut(&Native, &native, &[], key);
+    readings.extend(cut(&LexKey::canonical(), &lexkey, &[0x00], key));
+    readings.extend(cut(&RowKey::exact(), &rowkey, &[0x00, 0x00], key));
+    readings.extend(cut(&Composite::default(), &composite, &[0x1F], key));
+    readings.extend(["bytes", "bytes,bytes"].into_iter().filter_map(|types| whole(&Keystone, types, key)));
     readings.sort_by_key(|reading| reading.strangeness);
     readings
 }
 
-fn fields(types: &[&str]) -> impl Iterator<Item = Field> {
-    types.iter().filter_map(|text| text.parse().ok())
+fn fields(types: &str) -> Fields {
+    types.parse().unwrap_or_default()
 }
 
 /// The readings of a format whose keys are pieces with `separator` between them.
-fn cut<'a>(format: &dyn KeyFormat, fields: &[Field], separator: &[u8], key: &'a [u8]) -> Vec<Reading<'a>> {
+fn cut<'a>(format: &dyn KeyFormat, fields: &Fields, separator: &[u8], key: &'a [u8]) -> Vec<Reading<'a>> {
     let mut pieces: BTreeMap<usize, Vec<(Piece<'a>, usize)>> = BTreeMap::new();
     if key.len() > LONGEST {
         return Vec::new();
@@ -113,7 +94,7 @@ fn cut<'a>(format: &dyn KeyFormat, fields: &[Field], separator: &[u8], key: &'a 
 }
 
 /// Everything that these bytes could be as a key of one field, the likeliest first.
-fn meanings<'a>(format: &dyn KeyFormat, fields: &[Field], bytes: &'a [u8]) -> Vec<(Field, Value<'a>)> {
+fn meanings<'a>(format: &dyn KeyFormat, fields: &Fields, bytes: &'a [u8]) -> Vec<(Field, Value<'a>)> {
     let mut meanings: Vec<(Field, Value<'a>)> = fields
         .iter()
         .filter_map(|field| {
@@ -173,7 +154,7 @@ fn strangeness(field: &Field, value: &Value<'_>) -> usize {
         Value::Str(text) if printable(text) && text.len() > 1 => 0,
         Value::Str(text) if printable(text) => 2,
         Value::Str(text) => 6 + text.len(),
-        Value::Uuid(id) if id.get_version().is_some() => 0,
+        Value::Uuid(id) if id.get_version().is_some() && id.get_variant() == Variant::RFC4122 => 0,
         Value::Uuid(_) => 5,
         Value::Timestamp(time) if our_days(time) => 0,
         Value::Timestamp(_) => 7,
@@ -187,5 +168,5 @@ fn strangeness(field: &Field, value: &Value<'_>) -> usize {
         Value::Bytes(bytes) => 6 + bytes.len(),
         _ => 6,
     };
-    strangeness + usize::from(field.direction == keyloom::key::Direction::Descending)
+    strangeness + usize::from(field.direction == Direction::Descending)
 }

@@ -1,0 +1,63 @@
+//! The command as `tests/cli/*.txt` specify it: a command line, `----`, what it prints, its exit code if not 0.
+//!
+//! `KEYLOOM_REWRITE=1 cargo test --release -p keyloom-cli` writes what the command prints now into the files.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// What a command line prints on both streams, and its exit code if it is not 0.
+fn run(line: &str) -> String {
+    let bin = Path::new(env!("CARGO_BIN_EXE_keyloom")).parent().unwrap();
+    let path = std::env::join_paths(
+        [bin.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let output = Command::new("sh")
+        .args(["-c", &format!("{{ {line}\n}} 2>&1")])
+        .env("PATH", path.unwrap())
+        .env_remove("CLICOLOR_FORCE")
+        .env("COLUMNS", "100")
+        .current_dir(ROOT)
+        .output()
+        .unwrap();
+    let mut text = String::from_utf8(output.stdout).unwrap();
+    match output.status.code() {
+        Some(0) => {}
+        Some(code) => writeln!(text, "exit {code}").unwrap(),
+        None => writeln!(text, "killed: {}", output.status).unwrap(),
+    }
+    text
+}
+
+/// Runs the commands of a transcript and returns it with what they print.
+fn replay(transcript: &str) -> String {
+    let mut replayed = String::new();
+    for block in transcript.split("\n\n\n") {
+        let command = block.split("\n----").next().unwrap().trim_matches('\n');
+        let line: Vec<&str> = command.lines().filter(|line| !line.starts_with('#')).collect();
+        writeln!(replayed, "{command}\n----\n{}\n", run(&line.join("\n"))).unwrap();
+    }
+    format!("{}\n", replayed.trim_end_matches('\n'))
+}
+
+#[test]
+fn every_transcript_is_what_the_command_prints() {
+    let mut files: Vec<_> =
+        std::fs::read_dir(format!("{ROOT}/tests/cli")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 5, "only {} transcripts found", files.len());
+    for file in files {
+        let transcript = std::fs::read_to_string(&file).unwrap();
+        let replayed = replay(&transcript);
+        if std::env::var_os("KEYLOOM_REWRITE").is_some() {
+            std::fs::write(&file, &replayed).unwrap();
+            continue;
+        }
+        let different = replayed.lines().zip(transcript.lines()).find(|(now, before)| now != before);
+        assert!(replayed == transcript, "{}: now and before: {different:#?}", file.display());
+    }
+}
