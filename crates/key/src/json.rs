@@ -228,7 +228,7 @@ fn value_to(kind: &Type, value: &Value<'_>) -> Json {
         (Value::Bytes(value), _) => hex::encode(value).into(),
         (Value::Uuid(value), _) => value.to_string().into(),
         (Value::Timestamp(value), _) => match value.to_rfc3339() {
-            Some(text) => text.to_string().into(),
+            Some(text) => text.into(),
             None => number(value.total_nanos().to_string()),
         },
         (Value::Date(value), _) => {

@@ -166,19 +166,61 @@ impl FromStr for Timestamp {
 
     /// Reads RFC 3339 text, with any offset.
     fn from_str(text: &str) -> Result<Self, Error> {
-        let instant: jiff::Timestamp = text.parse().map_err(|_| {
-            Error::text("timestamp", text, "not RFC 3339: write it like 2025-01-17T08:00:00Z")
-        })?;
-        Self::from_total_nanos(instant.as_nanosecond())
-            .map_err(|refusal| Error::text("timestamp", text, refusal.0))
+        let Some(nanos) = parse_rfc3339(text) else {
+            let reason =
+                "not RFC 3339: write it like 2025-01-17T08:00:00Z, with nine digits after the second at most";
+            return Err(Error::text("timestamp", text, reason));
+        };
+        Self::from_total_nanos(nanos).map_err(|refusal| Error::text("timestamp", text, refusal.0))
     }
+}
+
+const NANOS_A_SECOND: i128 = 1_000_000_000;
+const NANOS_A_DAY: i128 = 86_400 * NANOS_A_SECOND;
+
+/// The nanoseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.fraction](Z|±HH:MM)`.
+///
+/// By hand, because the library's instants end a day before the year 9999 does.
+fn parse_rfc3339(text: &str) -> Option<i128> {
+    let (date, rest) = text.split_at_checked("YYYY-MM-DD".len())?;
+    let days = date.parse::<Date>().ok()?.days();
+    let (time, rest) = rest.strip_prefix(['T', 't', ' '])?.split_at_checked("HH:MM:SS".len())?;
+    let second =
+        clock(time.get(..5)?)? * 60 + two_digits(time.strip_prefix(time.get(..5)?)?.strip_prefix(':')?, 59)?;
+    let (fraction, offset) = match rest.strip_prefix('.') {
+        None => (0, rest),
+        Some(rest) => {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let (fraction, offset) = rest.split_at_checked(digits)?;
+            (format!("{fraction:0<9}").parse::<u32>().ok().filter(|_| (1..=9).contains(&digits))?, offset)
+        }
+    };
+    let minutes = match offset.split_at_checked(1)? {
+        ("Z" | "z", "") => 0,
+        ("+", offset) => clock(offset)?,
+        ("-", offset) => -clock(offset)?,
+        _ => return None,
+    };
+    let seconds = i128::from(second - minutes * 60);
+    Some(i128::from(days) * NANOS_A_DAY + seconds * NANOS_A_SECOND + i128::from(fraction))
+}
+
+/// The minutes of `HH:MM`.
+fn clock(text: &str) -> Option<i32> {
+    let (hour, minute) = text.split_once(':')?;
+    Some(two_digits(hour, 23)? * 60 + two_digits(minute, 59)?)
+}
+
+fn two_digits(text: &str, most: i32) -> Option<i32> {
+    let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| digits && *number <= most)
 }
 
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC, or the nanoseconds since 1970 where RFC 3339 has no year for it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.to_rfc3339() {
-            Some(instant) => instant.fmt(f),
+            Some(text) => f.write_str(&text),
             None => self.total_nanos().fmt(f),
         }
     }
@@ -186,14 +228,19 @@ impl fmt::Display for Timestamp {
 
 impl Timestamp {
     /// The instant as RFC 3339 writes it, where its year is between 0 and 9999.
-    pub fn to_rfc3339(self) -> Option<impl fmt::Display> {
-        let instant = jiff::Timestamp::from_nanosecond(self.total_nanos()).ok()?;
-        (instant.as_second() >= YEAR_ZERO).then_some(instant)
+    pub fn to_rfc3339(self) -> Option<String> {
+        let nanos = self.total_nanos();
+        let date = Date::from_days(i32::try_from(nanos.div_euclid(NANOS_A_DAY)).ok()?).calendar()?;
+        let nanos = nanos.rem_euclid(NANOS_A_DAY);
+        let (second, fraction) = (nanos / NANOS_A_SECOND, nanos % NANOS_A_SECOND);
+        let mut text = format!("{date}T{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+        if fraction > 0 {
+            text.push_str(format!(".{fraction:09}").trim_end_matches('0'));
+        }
+        text.push('Z');
+        Some(text)
     }
 }
-
-/// 0000-01-01T00:00:00Z.
-const YEAR_ZERO: i64 = -62_167_219_200;
 
 /// A day of the calendar: a count of days since 1970-01-01.
 ///
@@ -219,6 +266,12 @@ impl Date {
     pub fn days(self) -> i32 {
         self.days
     }
+
+    /// The day of the calendar, in the years 0 to 9999.
+    fn calendar(self) -> Option<jiff::civil::Date> {
+        let since = jiff::Span::new().try_days(self.days).ok()?;
+        EPOCH.checked_add(since).ok().filter(|date| date.year() >= 0)
+    }
 }
 
 const EPOCH: jiff::civil::Date = jiff::civil::Date::constant(1970, 1, 1);
@@ -228,8 +281,8 @@ impl FromStr for Date {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let wrong = || Error::text("date", text, "not a day: write it like 2025-01-17");
-        // jiff also takes a time of day and drops it; a key must not lose what it was given.
-        if text.contains([':', 'T', 't', ' ']) {
+        // jiff takes more: other spellings, far years, and a time of day that it drops.
+        if text.len() != "YYYY-MM-DD".len() || text.bytes().filter(|byte| *byte == b'-').count() != 2 {
             return Err(wrong());
         }
         let date: jiff::civil::Date = text.parse().map_err(|_| wrong())?;
@@ -241,10 +294,9 @@ impl FromStr for Date {
 impl fmt::Display for Date {
     /// `YYYY-MM-DD`, or the days since 1970-01-01 outside the years 0 to 9999.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let since = jiff::Span::new().try_days(self.days);
-        match since.and_then(|since| EPOCH.checked_add(since)) {
-            Ok(date) if date.year() >= 0 => date.fmt(f),
-            _ => self.days.fmt(f),
+        match self.calendar() {
+            Some(date) => date.fmt(f),
+            None => self.days.fmt(f),
         }
     }
 }

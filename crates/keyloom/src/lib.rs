@@ -39,3 +39,8 @@
 
 #[doc(inline)]
 pub use keyloom_key as key;
+
+/// The README's example, compiled and run with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -46,7 +46,7 @@ impl Varint {
         let number = rest.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
         let value = match first {
             0..=240 => u64::from(first),
-            241..=248 => 240 + (u64::from(first - 241) << 8) + number,
+            241..=248 => number.checked_add(240 + (u64::from(first - 241) << 8))?,
             249 => number.checked_add(2288)?,
             250..=255 => number,
         };
