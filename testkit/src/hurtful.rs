@@ -13,12 +13,14 @@ pub fn values(kind: &Type) -> Vec<Value<'static>> {
         Type::Null | Type::End => vec![Value::Null],
         Type::Bool => vec![false.into(), true.into()],
         Type::Int(width) => {
-            let edges = integers().flat_map(|n| [n, -n, n - 1, 1 - n]).chain([i64::MIN, i64::MAX]);
+            let highest = i64::MAX >> (64 - width.bits());
+            let edges = integers().flat_map(|n| [n, -n, n - 1, 1 - n]).chain([!highest, highest]);
             distinct(edges.filter(|n| width.holds_int(*n)).map(Value::from))
         }
         Type::Uint(width) => {
             let edges =
                 integers().map(i64::unsigned_abs).flat_map(|n| [n, n.wrapping_sub(1), !n, u64::MAX - n]);
+            let edges = edges.chain([u64::MAX >> (64 - width.bits())]);
             distinct(edges.filter(|n| width.holds_uint(*n)).map(Value::from))
         }
         Type::Varint => {
@@ -42,7 +44,10 @@ pub fn values(kind: &Type) -> Vec<Value<'static>> {
             )
         }
         Type::F32 => floats().into_iter().map(|v| Value::Float(f64::from(narrow(v)))).collect(),
-        Type::F64 => floats().into_iter().map(Value::Float).collect(),
+        Type::F64 => {
+            let wide = [5e-324, f64::MIN_POSITIVE, f64::MAX].into_iter().flat_map(|v| [v, -v]);
+            wide.chain(floats()).map(Value::Float).collect()
+        }
         Type::Decimal(scale) => decimals()
             .into_iter()
             .filter(|value| scale.is_none_or(|scale| scale.check(*value).is_ok()))
@@ -91,7 +96,8 @@ pub fn rows(fields: &Fields) -> Vec<Row> {
     let columns: Vec<Vec<Value<'static>>> = fields.iter().map(field_values).collect();
     let all: usize = columns.iter().map(Vec::len).fold(1, usize::saturating_mul);
     // A step that shares no factor with the columns' sizes meets every value of every column.
-    let step = (all / MAX_ROWS).max(1) | 1;
+    let meets_all = |step: &usize| columns.iter().all(|column| shared_factor(*step, column.len()) == 1);
+    let step = if all <= MAX_ROWS { 1 } else { (all.div_ceil(MAX_ROWS)..).find(meets_all).unwrap_or(1) };
     (0..all.min(MAX_ROWS))
         .map(|index| {
             let mut rest = index.wrapping_mul(step) % all.max(1);
@@ -105,6 +111,10 @@ pub fn rows(fields: &Fields) -> Vec<Row> {
                 .collect()
         })
         .collect()
+}
+
+fn shared_factor(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { shared_factor(b, a % b) }
 }
 
 fn integers() -> impl Iterator<Item = i64> {
@@ -133,6 +143,7 @@ fn integers() -> impl Iterator<Item = i64> {
 fn floats() -> Vec<f64> {
     let positive = [
         0.0,
+        f64::from(f32::from_bits(1)),
         f64::from(f32::MIN_POSITIVE),
         0.5,
         1.0,
@@ -200,18 +211,23 @@ const TEXTS: &[&str] = &[
     "a\0\0",
     "a\0b",
     "a\u{1}",
+    "a\u{2}",
     "ab",
     "b",
     "A",
     "aB",
     "U1",
     "U10",
+    "\u{1e}",
     "\u{1f}",
     "a\u{1f}",
     "a\tb",
     " ",
+    "a ",
+    "a!",
     "~",
     "\u{7f}",
+    "ÿ",
     "é",
     "É",
     "ß",
@@ -259,11 +275,24 @@ const BYTES: &[&[u8]] = &[
     b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
 ];
 
+/// Instants around 1970, whole milliseconds in every precision, and the ends of what nanoseconds reach.
 fn instants(precision: Precision) -> Vec<Value<'static>> {
-    [i64::MIN, -1, 0, 1, 255, 256, 1_737_100_800_000, i64::MAX]
-        .into_iter()
-        .map(|count| Timestamp::new(count, precision).into())
-        .collect()
+    let unit = 10_i64.pow(9 - u32::from(precision.digits()));
+    let counts = [
+        i64::MIN,
+        i64::MIN / unit,
+        -1,
+        0,
+        1,
+        255,
+        256,
+        1_000_000,
+        1_737_100_800_000,
+        1_737_100_800_000_000_000,
+        i64::MAX / unit,
+        i64::MAX,
+    ];
+    distinct(counts.into_iter().map(|count| Timestamp::new(count, precision).into()))
 }
 
 /// Tuples of every length up to the declared one, with a few values in each place.
@@ -295,4 +324,28 @@ fn distinct(values: impl Iterator<Item = Value<'static>>) -> Vec<Value<'static>>
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_of_every_field_is_in_some_row() {
+        for text in
+            ["str", "str,str,u8", "i64,str,i64", "str,i64,bool,bytes", "decimal,str:nulls-last,f64,u64"]
+        {
+            let fields: Fields = text.parse().unwrap();
+            let rows = rows(&fields);
+            for (at, field) in fields.iter().enumerate() {
+                for value in field_values(field) {
+                    assert!(
+                        rows.iter().any(|row| row[at] == value),
+                        "{text}: no {value:?} in field {}",
+                        at + 1
+                    );
+                }
+            }
+        }
+    }
 }

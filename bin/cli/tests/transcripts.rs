@@ -62,31 +62,24 @@ fn every_transcript_is_what_the_command_prints() {
     }
 }
 
-/// Every command line of the README does what it says there.
+/// Every command line of the README does what it says there: lines behind `$` show their output.
 #[test]
 fn the_readme_is_true() {
     let readme = std::fs::read_to_string(format!("{ROOT}/README.md")).unwrap();
-    let mut lines = readme.lines().peekable();
     let mut commands = 0;
-    while let Some(line) = lines.next() {
-        if let Some(command) = line.strip_prefix("    $ ") {
-            let mut shown = String::new();
-            while let Some(output) = lines.next_if(|line| line.starts_with("    ")) {
-                writeln!(shown, "{}", output.trim_start_matches("    ").trim_end()).unwrap();
+    for block in readme.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        if let Some((command, shown)) = block.strip_prefix("$ ").and_then(|block| block.split_once('\n')) {
+            assert_eq!(run(command), shown, "{command}");
+            commands += 1;
+            continue;
+        }
+        for line in block.lines() {
+            let command = line.replace("cargo run --release -- ", "keyloom ");
+            if command.starts_with("keyloom ") {
+                let printed = run(&command);
+                assert!(!printed.contains("exit "), "{command}: {printed}");
+                commands += 1;
             }
-            let printed: String = run(command).lines().map(|line| format!("{}\n", line.trim())).collect();
-            let shown: String = shown.lines().map(|line| format!("{}\n", line.trim())).collect();
-            assert_eq!(printed, shown, "{command}");
-            commands += 1;
-        } else if let Some(command) = line
-            .strip_prefix("    ")
-            .filter(|line| line.starts_with("keyloom ") || line.starts_with("cargo run --release -- "))
-        {
-            // What stands behind two blanks says what the command does.
-            let command = command.split("  ").next().unwrap().replace("cargo run --release --", "keyloom");
-            let printed = run(&command);
-            assert!(!printed.contains("exit "), "{command}: {printed}");
-            commands += 1;
         }
     }
     assert!(commands >= 8, "only {commands} commands found");

@@ -1,11 +1,6 @@
 //! Keys of Rust's own types: the same bytes as the dynamic format, the same laws, no allocation.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "helpers of tests, which clippy does not see as such"
-)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 
 use std::borrow::Cow;
 
@@ -131,11 +126,4 @@ fn encoding_and_borrowed_decoding_allocate_nothing() {
         });
         assert_eq!(decode.count_total, 0);
     }
-    let (fields, values) =
-        (<(String, u64, Uuid)>::fields(), [Value::from("USR_12345"), 7_u64.into(), id.into()]);
-    let dynamic = allocation_counter::measure(|| {
-        out.clear();
-        Native.encode(&fields, &values, &mut out).unwrap();
-    });
-    assert_eq!(dynamic.count_total, 0);
 }

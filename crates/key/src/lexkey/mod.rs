@@ -78,7 +78,7 @@ impl LexKey {
 
     /// The same widths, and the specification's bytes for every value, even where they collide.
     ///
-    /// -0.0 is then all zeros, which sorts below negative infinity.
+    /// -0.0 is then all zeros, which sorts below negative infinity: it equals 0.0, and neither finds the other.
     #[must_use]
     pub const fn raw(self) -> Self {
         Self { raw: true, ..self }
@@ -183,18 +183,17 @@ impl LexKey {
                 return Err(self.refuse(index, field, remedy));
             }
         }
-        if let Some(index) = fields.iter().position(|field| field.kind == Type::Null)
-            && !self.raw
-            && fields.len() > 1
-            && let Some(field) = fields.get(index)
+        if self.raw {
+            return Ok(());
+        }
+        if fields.len() > 1
+            && let Some((index, field)) =
+                fields.iter().enumerate().find(|(_, field)| field.kind == Type::Null)
         {
             let remedy = "null is 00, and so are false and the separator: leave it out, use the native format, or `raw`";
             return Err(self.refuse(index, field, remedy));
         }
-        match self.clash(fields) {
-            Some(error) if !self.raw => Err(error),
-            _ => Ok(()),
-        }
+        self.clash(fields).map_or(Ok(()), Err)
     }
 
     /// Why the format has no bytes for a field, and what to use instead.
