@@ -1,5 +1,6 @@
 //! Figures as a table for people and as JSON for programs.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// How long one system takes for one piece of work.
@@ -32,4 +33,12 @@ pub(crate) fn write_json(figures: &[Figure], path: &Path) -> Result<(), String> 
         .collect();
     let text = format!("{:#}\n", serde_json::Value::Array(rows));
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Tells someone at a terminal how far it is.
+pub(crate) fn progress(work: &str, round: usize, rounds: usize) {
+    if std::io::stderr().is_terminal() {
+        let end = if round == rounds { "\r\x1b[K" } else { "" };
+        eprint!("\r{work}: round {round} of {rounds}{end}");
+    }
 }
