@@ -16,7 +16,7 @@
 //!
 //! # The way through
 //!
-//! - [`EncodeKey`] and [`DecodeKey`]: keys of Rust tuples, in the [native](native) format.
+//! - [`EncodeKey`] and [`DecodeKey`]: keys of Rust tuples, in the [native] format.
 //! - [`KeyFormat`]: keys of [`Fields`] and [`Value`]s that are known at run time, in any format: [`Native`],
 //!   [`lexkey`], [`rowkey`], [`composite`], [`keystone`]. What a format can promise is a value, [`Promises`].
 //! - [`Span`] and [`prefix_end`]: where a read of a prefix or a range begins and ends.
@@ -28,6 +28,7 @@
 //! - self-describing: a key is read with its fields;
 //! - lenient: what cannot be kept exactly is refused by name, never rounded or cut.
 
+#![forbid(unsafe_code)]
 #![deny(clippy::little_endian_bytes, clippy::host_endian_bytes)]
 
 pub mod casefold;

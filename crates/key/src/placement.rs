@@ -214,7 +214,7 @@ impl<'a> HashedBytes<'a> {
     }
 
     fn int(value: i64) -> Self {
-        Self::inline(numbers::int(value).to_be_bytes())
+        Self::inline(numbers::int(value))
     }
 }
 
@@ -249,10 +249,10 @@ pub fn hashed_bytes<'a>(field: &Field, value: &'a Value<'_>) -> Result<HashedByt
             return Err(does_not_fit(value, kind));
         }
         (Type::Uint(_) | Type::Varint, Value::Uint(value)) => HashedBytes::inline(value.to_be_bytes()),
-        (Type::F64, Value::Float(value)) => HashedBytes::inline(numbers::float(*value)?.to_be_bytes()),
+        (Type::F64, Value::Float(value)) => HashedBytes::inline(numbers::float(*value)?),
         (Type::F32, Value::Float(value)) => {
             let value = f64::from(numbers::narrow_float(*value)?);
-            HashedBytes::inline(numbers::float(value)?.to_be_bytes())
+            HashedBytes::inline(numbers::float(value)?)
         }
         (Type::Decimal(scale), Value::Decimal(value)) => {
             scale.map_or(Ok(()), |scale| scale.check(*value))?;
@@ -262,9 +262,7 @@ pub fn hashed_bytes<'a>(field: &Field, value: &'a Value<'_>) -> Result<HashedByt
         (Type::Uuid, Value::Uuid(value)) => HashedBytes::inline(value.into_bytes()),
         (Type::Timestamp(precision), Value::Timestamp(value)) => HashedBytes::int(value.count(*precision)?),
         (Type::Duration, Value::Duration(value)) => HashedBytes::int(value.nanos()),
-        (Type::Date, Value::Date(value)) => {
-            HashedBytes::inline((value.days().cast_unsigned() ^ 1 << 31).to_be_bytes())
-        }
+        (Type::Date, Value::Date(value)) => HashedBytes::inline(numbers::narrow_int(value.days())),
         (Type::Tuple(_), Value::Tuple(_)) => {
             let fields: Fields = [kind.clone()].into_iter().collect();
             let mut bytes = Vec::new();

@@ -51,7 +51,7 @@ impl Part {
         delimiter: Delimiter,
         out: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
-        let bits = match (self, value) {
+        let bytes = match (self, value) {
             (Self::Text(rule), Value::Str(text)) => return text::write(text, rule, delimiter, out),
             (Self::Uuid, Value::Uuid(value)) => {
                 out.extend_from_slice(value.as_bytes());
@@ -75,7 +75,7 @@ impl Part {
                 })?;
                 numbers::int(signed)
             }
-            (Self::Timestamp(precision), Value::Timestamp(value)) => millis(*value, precision)?,
+            (Self::Timestamp(precision), Value::Timestamp(value)) => millis(*value, precision)?.to_be_bytes(),
             (Self::Decimal { scale, limit }, Value::Decimal(value)) => {
                 limit.map_or(Ok(()), |limit| limit.check(*value))?;
                 let scaled = value.scaled(scale).and_then(|scaled| i64::try_from(scaled).ok());
@@ -88,7 +88,7 @@ impl Part {
             (_, Value::Null) => return Err(Refusal::new("null, but the field is not nullable")),
             (_, value) => return Err(mismatch(&self.kind(), value)),
         };
-        out.extend_from_slice(&bits.to_be_bytes());
+        out.extend_from_slice(&bytes);
         Ok(())
     }
 
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     fn int(&mut self) -> Result<i64, Error> {
-        Ok(numbers::to_int(u64::from_be_bytes(self.array()?)))
+        Ok(numbers::to_int(self.array()?))
     }
 
     fn text(&mut self, rule: Text, last: bool) -> Result<Value<'a>, Error> {

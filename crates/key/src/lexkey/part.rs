@@ -50,14 +50,14 @@ impl LexKey {
             (Type::Uint(width), Value::Uint(value)) => {
                 self.uint(*width, *value).ok_or_else(|| misfit(value, field))?
             }
-            (Type::F64, Value::Float(value)) => Part::Eight(self.float(*value)?.to_be_bytes()),
+            (Type::F64, Value::Float(value)) => Part::Eight(self.float(*value)?),
             (Type::F32, Value::Float(value)) => {
                 let narrow = numbers::narrow_float(*value)?;
                 let wide = self.float(*value)?;
                 if self.legacy {
                     Part::Four(self.narrow_float(narrow).to_be_bytes())
                 } else {
-                    Part::Eight(wide.to_be_bytes())
+                    Part::Eight(wide)
                 }
             }
             (Type::Str(_), Value::Str(value)) => self.text(value.as_bytes())?,
@@ -71,11 +71,9 @@ impl LexKey {
                     ))
                 })?;
                 value.count(*precision)?;
-                Part::Eight(numbers::int(nanos).to_be_bytes())
+                Part::Eight(numbers::int(nanos))
             }
-            (Type::Duration, Value::Duration(value)) => {
-                Part::Eight(numbers::int(value.nanos()).to_be_bytes())
-            }
+            (Type::Duration, Value::Duration(value)) => Part::Eight(numbers::int(value.nanos())),
             (kind, value) => return Err(mismatch(kind, value)),
         })
     }
@@ -85,11 +83,9 @@ impl LexKey {
             Width::W16 if self.legacy => {
                 Part::Two((i16::try_from(value).ok()?.cast_unsigned() ^ (1 << 15)).to_be_bytes())
             }
-            Width::W32 if self.legacy => {
-                Part::Four((i32::try_from(value).ok()?.cast_unsigned() ^ SIGN_32).to_be_bytes())
-            }
+            Width::W32 if self.legacy => Part::Four(numbers::narrow_int(i32::try_from(value).ok()?)),
             _ if !width.holds_int(value) => return None,
-            _ => Part::Eight(numbers::int(value).to_be_bytes()),
+            _ => Part::Eight(numbers::int(value)),
         })
     }
 
@@ -104,9 +100,9 @@ impl LexKey {
     }
 
     /// The number's ordered bits. The specification asks `v < 0`, which -0.0 is not: flip only its sign.
-    fn float(&self, value: f64) -> Result<u64, Refusal> {
+    fn float(&self, value: f64) -> Result<[u8; 8], Refusal> {
         if self.raw && is_negative_zero(value) {
-            return Ok(0);
+            return Ok([0; 8]);
         }
         numbers::float(value)
     }
@@ -189,7 +185,7 @@ impl LexKey {
                 } else if self.legacy && field.kind == Type::F32 {
                     u32::try_from(bits()).ok().and_then(|bits| self.to_narrow_float(bits)).map(f64::from)
                 } else {
-                    numbers::to_float(bits())
+                    numbers::to_float(bits().to_be_bytes())
                 };
                 let value =
                     value.ok_or_else(|| wrong(format!("bits of NaN or -0.0, which no {field} has")))?;
@@ -199,11 +195,11 @@ impl LexKey {
                 Value::Float(value)
             }
             Type::Timestamp(precision) => {
-                let instant = Timestamp::from_nanos(numbers::to_int(bits()));
+                let instant = Timestamp::from_nanos(numbers::to_int(bits().to_be_bytes()));
                 let count = instant.count(*precision).map_err(|refusal| wrong(refusal.0.into_owned()))?;
                 Value::Timestamp(Timestamp::new(count, *precision))
             }
-            Type::Duration => Value::Duration(Duration::from_nanos(numbers::to_int(bits()))),
+            Type::Duration => Value::Duration(Duration::from_nanos(numbers::to_int(bits().to_be_bytes()))),
             Type::Varint | Type::Decimal(_) | Type::Date | Type::Tuple(_) => {
                 return Err(wrong(format!("{field} is not in LexKey")));
             }

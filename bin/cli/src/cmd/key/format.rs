@@ -28,6 +28,18 @@ pub(crate) enum Name {
     Keystone,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum DelimiterName {
+    #[value(name = "00", aliases = ["0x00", "null", "null_byte", "NULL_BYTE"])]
+    Null,
+    #[value(name = "1f", aliases = ["1F", "0x1f", "0x1F", "unit", "unit_separator", "UNIT_SEPARATOR"])]
+    Unit,
+    #[value(name = "ff", aliases = ["FF", "0xff", "0xFF", "high", "high_byte", "HIGH_BYTE"])]
+    High,
+    #[value(name = "0001", aliases = ["0x0001", "0x00_01", "double", "double_byte", "DOUBLE_BYTE"])]
+    Double,
+}
+
 #[derive(Args)]
 pub(crate) struct Options {
     /// The key format
@@ -36,9 +48,9 @@ pub(crate) struct Options {
     /// LexKey: write what would collide, too
     #[arg(long)]
     raw: bool,
-    /// Composite: what stands between fields: 00, 1f, ff or 0001
-    #[arg(long, value_name = "HEX")]
-    delimiter: Option<String>,
+    /// Composite: what stands between fields; also null, unit, high, double
+    #[arg(long, value_enum)]
+    delimiter: Option<DelimiterName>,
     /// Composite: escape what would meet the delimiter
     #[arg(long)]
     escape: bool,
@@ -88,15 +100,13 @@ impl Options {
 
     fn composite(&self) -> Result<Composite, Failure> {
         let mut composite = Composite::default();
-        if let Some(hex) = &self.delimiter {
-            let delimiter = match hex.to_ascii_lowercase().as_str() {
-                "00" => Delimiter::Null,
-                "1f" => Delimiter::Unit,
-                "ff" => Delimiter::High,
-                "0001" => Delimiter::Double,
-                _ => return Err(Failure::Misuse(format!("--delimiter {hex}: it is one of 00 1f ff 0001"))),
-            };
-            composite = composite.delimiter(delimiter);
+        if let Some(delimiter) = self.delimiter {
+            composite = composite.delimiter(match delimiter {
+                DelimiterName::Null => Delimiter::Null,
+                DelimiterName::Unit => Delimiter::Unit,
+                DelimiterName::High => Delimiter::High,
+                DelimiterName::Double => Delimiter::Double,
+            });
         }
         if self.escape {
             composite = composite.escape();
