@@ -391,7 +391,7 @@ fn refusals_name_the_field_and_the_remedy() {
 
 #[test]
 fn values_that_do_not_fit_are_refused() {
-    let cases: [(&str, Value<'_>); 12] = [
+    let cases: [(&str, Value<'_>); 11] = [
         ("i16", 32_768_i64.into()),
         ("i32", (-2_147_483_649_i64).into()),
         ("u8", 256_u64.into()),
@@ -402,7 +402,6 @@ fn values_that_do_not_fit_are_refused() {
         ("str", vec![1].into()),
         ("i64", Value::Null),
         ("end", 1_i64.into()),
-        ("timestamp(3)", Timestamp::from_nanos(1).into()),
         ("timestamp(3)", Timestamp::from_millis(i64::MAX).into()),
     ];
     for format in all() {

@@ -13,7 +13,7 @@
 //! | i16 i32 i64, duration | 8 bytes, sign bit flipped | 2, 4, 8 |
 //! | u8 u16 u32 u64 | 8 bytes | 1, 2, 4, 8 |
 //! | f32 f64 | 8 bytes, sign bit flipped, or all bits if negative | 4, 8 |
-//! | timestamp | 8 bytes: nanoseconds since 1970 as an i64 | the same |
+//! | timestamp | 8 bytes: nanoseconds since 1970 as an i64, whatever precision is declared | the same |
 //! | bool | `00` or `01` | the same |
 //! | str, bytes, uuid | as they are | the same |
 //! | null | `00` | the same |

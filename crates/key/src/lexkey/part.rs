@@ -63,14 +63,13 @@ impl LexKey {
             (Type::Str(_), Value::Str(value)) => self.text(value.as_bytes())?,
             (Type::Bytes, Value::Bytes(value)) => self.text(value)?,
             (Type::Uuid, Value::Uuid(value)) => Part::Text(value.as_bytes()),
-            (Type::Timestamp(precision), Value::Timestamp(value)) => {
+            (Type::Timestamp(_), Value::Timestamp(value)) => {
                 let nanos = value.count(Precision::Nanos).map_err(|_| {
                     Refusal::new(format!(
                         "timestamp {value} is outside 1677-09-21 … 2262-04-11, which is as far as LexKey's \
                          nanoseconds reach: use the native format"
                     ))
                 })?;
-                value.count(*precision)?;
                 Part::Eight(numbers::int(nanos))
             }
             (Type::Duration, Value::Duration(value)) => Part::Eight(numbers::int(value.nanos())),
@@ -194,10 +193,8 @@ impl LexKey {
                 }
                 Value::Float(value)
             }
-            Type::Timestamp(precision) => {
-                let instant = Timestamp::from_nanos(numbers::to_int(bits().to_be_bytes()));
-                let count = instant.count(*precision).map_err(|refusal| wrong(refusal.0.into_owned()))?;
-                Value::Timestamp(Timestamp::new(count, *precision))
+            Type::Timestamp(_) => {
+                Value::Timestamp(Timestamp::from_nanos(numbers::to_int(bits().to_be_bytes())))
             }
             Type::Duration => Value::Duration(Duration::from_nanos(numbers::to_int(bits().to_be_bytes()))),
             Type::Varint | Type::Decimal(_) | Type::Date | Type::Tuple(_) => {
