@@ -1,4 +1,5 @@
-//! What proves Keyloom, for anyone to run on their own types: the laws of keys, and values built to break them.
+//! What proves Keyloom, for anyone to run on their own: the laws of keys and values built to break them, and the
+//! behaviour of stores.
 //!
 //! ```
 //! use keyloom_key::{Fields, Native};
@@ -11,6 +12,7 @@
 //! laws::check_type(&[("a".to_owned(), 1_u64), ("ab".to_owned(), 0), ("a\0".to_owned(), 2)]).unwrap();
 //! ```
 
+pub mod behavior;
 pub mod hurtful;
 pub mod laws;
 pub mod random;

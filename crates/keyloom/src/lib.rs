@@ -2,7 +2,7 @@
 //! range queries with bounded reads.
 //!
 //! This is the crate to depend on. So far it holds the heart: [`key`], which turns typed values into sorted bytes and
-//! back. A key of Rust's own types:
+//! back, and [`store`], the trait of what keeps them sorted. A key of Rust's own types:
 //!
 //! ```
 //! use keyloom::key::{DecodeKey, Desc, EncodeKey, KeyStr};
@@ -29,8 +29,7 @@
 //! # It is not
 //!
 //! - a serializer for values: a key holds the fields that are searched and sorted by, not the record;
-//! - self-describing: a key is read with its fields, which are the schema's to remember;
-//! - a store: it makes the bytes that a store sorts.
+//! - self-describing: a key is read with its fields, which are the schema's to remember.
 //!
 //! # Features
 //!
@@ -39,6 +38,8 @@
 
 #[doc(inline)]
 pub use keyloom_key as key;
+#[doc(inline)]
+pub use keyloom_store as store;
 
 /// The README's example, compiled and run with the others.
 #[cfg(doctest)]

@@ -1,0 +1,35 @@
+//! What can go wrong in a store: few kinds, one for each thing the caller can do about it.
+
+use std::borrow::Cow;
+
+/// Why a store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A condition of the batch does not hold: nothing was written. Read again and decide anew.
+    #[error("conflict: {0}")]
+    Conflict(Cow<'static, str>),
+    /// The store does not take such a key or value: nothing was written. Make it smaller; a key must not be empty.
+    #[error("refused: {0}")]
+    Refused(Cow<'static, str>),
+    /// The store does not offer this, as its [`Capability`](crate::Capability) says: ask it of another store.
+    #[error("{store} cannot {what}")]
+    Unsupported {
+        /// The store's name.
+        store: &'static str,
+        /// What was asked.
+        what: Cow<'static, str>,
+    },
+    /// Others use the store in a way that excludes this: try again later.
+    #[error("busy: {0}")]
+    Busy(Cow<'static, str>),
+    /// The data is not what was written: restore it.
+    #[error("damaged: {0}")]
+    Damaged(Cow<'static, str>),
+    /// Whether the batch was written is not known: read before writing again.
+    #[error("unknown outcome: {0}")]
+    Unknown(Cow<'static, str>),
+    /// The store failed and takes nothing more: open it anew.
+    #[error("store failed: {0}")]
+    Failed(Cow<'static, str>),
+}

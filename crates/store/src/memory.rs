@@ -1,0 +1,301 @@
+//! The memory store: a sorted map whose keys have versions, so that snapshots cost nothing to take.
+//!
+//! ```text
+//! "a"  →  3: "new"   1: "old"          a reader at sequence 2 sees "old"
+//! "b"  →  2: deleted 1: "gone"         and no "b"
+//! ```
+//!
+//! A version that no snapshot can see any more is dropped when its key is written next, and a deleted key with it
+//! when the last snapshot that could see it is gone.
+
+use std::collections::BTreeMap;
+use std::future::{Future, ready};
+use std::ops::ControlFlow;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use keyloom_key::Span;
+
+use crate::batch::{Batch, Condition, Write};
+use crate::capability::Capability;
+use crate::error::Error;
+use crate::fingerprint::Fingerprinter;
+use crate::scan::{Counter, Direction, Limits, Page};
+use crate::store::{Read, Sequence, Store};
+
+/// A store in memory. Clones share it.
+///
+/// ```
+/// use keyloom_store::{Batch, Blocking, MemoryStore};
+/// let store = Blocking::new(MemoryStore::new());
+/// store.commit(Batch::new().put("a", "1"))?;
+/// assert_eq!(store.get(b"a", <[u8]>::to_vec)?.as_deref(), Some(b"1".as_slice()));
+/// # Ok::<(), keyloom_store::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore {
+    shared: Arc<RwLock<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sequence: u64,
+    keys: BTreeMap<Vec<u8>, Versions>,
+    /// How many snapshots there are of each sequence.
+    snapshots: BTreeMap<u64, usize>,
+    /// Keys with versions that only a snapshot needs, or that are deleted.
+    stale: Vec<Vec<u8>>,
+}
+
+/// The versions of a key, newest first; `None` is deleted.
+#[derive(Debug, Default)]
+struct Versions(Vec<(u64, Option<Vec<u8>>)>);
+
+impl Versions {
+    fn at(&self, sequence: u64) -> Option<&[u8]> {
+        self.0.iter().find(|(version, _)| *version <= sequence)?.1.as_deref()
+    }
+
+    /// Drops every version that no one can see: older than the newest that the oldest reader sees.
+    fn trim(&mut self, oldest: u64) {
+        if let Some(last) = self.0.iter().position(|(version, _)| *version <= oldest) {
+            self.0.truncate(last + 1);
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self.0.as_slice(), [] | [(_, None)])
+    }
+}
+
+impl State {
+    /// The oldest sequence that a reader may ask for.
+    fn oldest(&self) -> u64 {
+        self.snapshots.keys().next().copied().unwrap_or(self.sequence)
+    }
+
+    fn get(&self, key: &[u8], sequence: u64) -> Option<&[u8]> {
+        self.keys.get(key)?.at(sequence)
+    }
+
+    fn rows<'a>(
+        &'a self,
+        span: &'a Span,
+        sequence: u64,
+    ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> {
+        let rows = self.keys.range::<[u8], _>(span.bounds());
+        rows.filter_map(move |(key, versions)| Some((key.as_slice(), versions.at(sequence)?)))
+    }
+
+    fn holds(&self, condition: &Condition) -> bool {
+        match condition {
+            Condition::Absent(key) => self.get(key, self.sequence).is_none(),
+            Condition::Is { key, value } => self.get(key, self.sequence) == Some(value),
+            Condition::Unchanged { span, fingerprint } => {
+                let mut now = Fingerprinter::default();
+                self.rows(span, self.sequence).for_each(|(key, value)| now.add(key, value));
+                now.finish() == *fingerprint
+            }
+        }
+    }
+
+    fn write(&mut self, Write { key, value }: Write) {
+        let (sequence, oldest) = (self.sequence, self.oldest());
+        let deletes = value.is_none();
+        let versions = self.keys.entry(key.clone()).or_default();
+        versions.0.retain(|(version, _)| *version != sequence);
+        versions.0.insert(0, (sequence, value));
+        versions.trim(oldest);
+        if deletes || versions.0.len() > 1 {
+            self.stale.push(key);
+        }
+    }
+
+    /// Drops what no reader can see any more.
+    fn sweep(&mut self) {
+        let oldest = self.oldest();
+        for key in std::mem::take(&mut self.stale) {
+            let Some(versions) = self.keys.get_mut(&key) else { continue };
+            versions.trim(oldest);
+            if versions.is_gone() {
+                self.keys.remove(&key);
+            } else if versions.0.len() > 1 {
+                self.stale.push(key);
+            }
+        }
+    }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    // A panic while the lock is held leaves the state whole: it is only changed by steps that cannot fail.
+    fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.shared.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.shared.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn commit_now(&self, batch: Batch) -> Result<Sequence, Error> {
+        let (writes, conditions) = batch.into_parts();
+        if writes.iter().any(|write| write.key.is_empty()) {
+            return Err(Error::Refused("the empty key".into()));
+        }
+        let mut state = self.write();
+        if let Some(failed) = conditions.iter().find(|condition| !state.holds(condition)) {
+            return Err(Error::Conflict(failed.to_string().into()));
+        }
+        state.sequence += 1;
+        writes.into_iter().for_each(|write| state.write(write));
+        if state.snapshots.is_empty() {
+            state.sweep();
+        }
+        Ok(Sequence(state.sequence))
+    }
+}
+
+impl Read for MemoryStore {
+    fn get<T: Send>(
+        &self,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
+        let state = self.read();
+        ready(Ok(state.get(key, state.sequence).map(look)))
+    }
+
+    fn get_many<K: AsRef<[u8]> + Sync>(
+        &self,
+        keys: &[K],
+        look: impl FnMut(usize, Option<&[u8]>) + Send,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        let state = self.read();
+        ready(get_many(&state, state.sequence, keys, look))
+    }
+
+    fn scan(
+        &self,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
+    ) -> impl Future<Output = Result<Page, Error>> + Send {
+        let state = self.read();
+        ready(Ok(scan(&state, state.sequence, span, direction, limits, look)))
+    }
+}
+
+impl Store for MemoryStore {
+    type Snapshot = MemorySnapshot;
+
+    fn capability(&self) -> Capability {
+        Capability {
+            atomic_batch: true,
+            conditions: true,
+            snapshot: true,
+            ordered: true,
+            exclusive: true,
+            ..Capability::least("memory")
+        }
+    }
+
+    fn commit(&self, batch: Batch) -> impl Future<Output = Result<Sequence, Error>> + Send {
+        ready(self.commit_now(batch))
+    }
+
+    fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send {
+        ready(Ok(Sequence(self.read().sequence)))
+    }
+
+    fn snapshot(&self) -> impl Future<Output = Result<MemorySnapshot, Error>> + Send {
+        let mut state = self.write();
+        let sequence = state.sequence;
+        *state.snapshots.entry(sequence).or_default() += 1;
+        ready(Ok(MemorySnapshot { store: self.clone(), sequence }))
+    }
+}
+
+/// A [`MemoryStore`] as it was.
+#[derive(Debug)]
+pub struct MemorySnapshot {
+    store: MemoryStore,
+    sequence: u64,
+}
+
+impl Drop for MemorySnapshot {
+    fn drop(&mut self) {
+        let mut state = self.store.write();
+        if let Some(count) = state.snapshots.get_mut(&self.sequence) {
+            *count -= 1;
+            if *count == 0 {
+                state.snapshots.remove(&self.sequence);
+                state.sweep();
+            }
+        }
+    }
+}
+
+impl Read for MemorySnapshot {
+    fn get<T: Send>(
+        &self,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
+        ready(Ok(self.store.read().get(key, self.sequence).map(look)))
+    }
+
+    fn get_many<K: AsRef<[u8]> + Sync>(
+        &self,
+        keys: &[K],
+        look: impl FnMut(usize, Option<&[u8]>) + Send,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        ready(get_many(&self.store.read(), self.sequence, keys, look))
+    }
+
+    fn scan(
+        &self,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
+    ) -> impl Future<Output = Result<Page, Error>> + Send {
+        ready(Ok(scan(&self.store.read(), self.sequence, span, direction, limits, look)))
+    }
+}
+
+fn get_many<K: AsRef<[u8]>>(
+    state: &State,
+    sequence: u64,
+    keys: &[K],
+    mut look: impl FnMut(usize, Option<&[u8]>),
+) -> Result<(), Error> {
+    keys.iter().enumerate().for_each(|(number, key)| look(number, state.get(key.as_ref(), sequence)));
+    Ok(())
+}
+
+fn scan(
+    state: &State,
+    sequence: u64,
+    span: &Span,
+    direction: Direction,
+    limits: Limits,
+    mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+) -> Page {
+    let mut counter = Counter::new(limits);
+    let mut rows = state.rows(span, sequence);
+    loop {
+        let row = match direction {
+            Direction::Forward => rows.next(),
+            Direction::Backward => rows.next_back(),
+        };
+        let Some((key, value)) = row else { return counter.finished() };
+        let more = counter.count(key, value);
+        if look(key, value).is_break() || !more {
+            return counter.stopped(span, direction, key);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What every store does. The lists under *Behavior* are the table of contents of the behaviour suite.
+
+use std::future::Future;
+use std::ops::ControlFlow;
+
+use keyloom_key::Span;
+
+use crate::batch::Batch;
+use crate::capability::Capability;
+use crate::error::Error;
+use crate::scan::{Direction, Limits, Page};
+
+/// How many commits there have been: it grows with each, and a commit has its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Sequence(pub u64);
+
+/// Reading sorted bytes, of the newest state or of a snapshot.
+///
+/// Bytes are lent to a closure and never copied on the way. A closure must not call the store: it may hold a lock.
+pub trait Read: Send + Sync {
+    /// Lends the value of `key` to `look`.
+    ///
+    /// # Behavior
+    /// - Sees every commit that was acknowledged before the call.
+    /// - A key that is not there gives `None`, and `look` is not called.
+    /// - An empty value is as good as any; the empty key is never there.
+    fn get<T: Send>(
+        &self,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> impl Future<Output = Result<Option<T>, Error>> + Send;
+
+    /// Lends the values of `keys` to `look`, each with the number of its key.
+    ///
+    /// # Behavior
+    /// - Calls `look` once for each key, also for one that is not there and for one that is asked twice.
+    /// - All values are of one state of the store, if it has snapshots.
+    fn get_many<K: AsRef<[u8]> + Sync>(
+        &self,
+        keys: &[K],
+        look: impl FnMut(usize, Option<&[u8]>) + Send,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Lends the keys of `span` and their values to `look`, in their order, until a limit is met or `look` breaks.
+    ///
+    /// # Behavior
+    /// - Yields every key committed before the call, once; backward yields the same keys, reversed.
+    /// - An empty or inverted span yields nothing and is no error.
+    /// - A page is of one state of the store, if it has snapshots. What is left is the page's
+    ///   [`rest`](Page::rest): scanning that, and so on, yields every key that was there throughout exactly once.
+    /// - Takes one row at least, however small the limits.
+    fn scan(
+        &self,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
+    ) -> impl Future<Output = Result<Page, Error>> + Send;
+}
+
+/// A store of sorted bytes.
+pub trait Store: Read {
+    /// A state of the store that stays as it is.
+    type Snapshot: Read;
+
+    /// What the store can do.
+    fn capability(&self) -> Capability;
+
+    /// Commits a batch if its conditions hold, and returns its place among all commits.
+    ///
+    /// # Behavior
+    /// - All writes happen, or none: a condition that does not hold is [`Error::Conflict`], an empty key, or a key or
+    ///   value over the limit, [`Error::Refused`].
+    /// - Conditions see every earlier commit, and no other commit comes between them and the writes.
+    /// - Of several writes to one key the last counts. Deleting what is not there is no error.
+    /// - Each commit has a greater sequence than the ones before it, an empty one too.
+    fn commit(&self, batch: Batch) -> impl Future<Output = Result<Sequence, Error>> + Send;
+
+    /// The sequence of the last commit.
+    fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send;
+
+    /// The store as it is now, to be read while others write.
+    ///
+    /// # Behavior
+    /// - Sees what was committed before the call and nothing that comes after it.
+    fn snapshot(&self) -> impl Future<Output = Result<Self::Snapshot, Error>> + Send;
+}

@@ -1,0 +1,49 @@
+//! Promises of `get` and `get_many`.
+
+use keyloom_store::{Blocking, Store};
+
+use super::{Case, Outcome, ensure_eq, puts, value};
+
+/// The cases of this file.
+pub fn cases<S: Store>() -> Vec<Case<S>> {
+    vec![
+        Case { name: "get_sees_what_was_committed", made_by: |_| true, run: committed },
+        Case { name: "get_of_a_missing_key_does_not_look", made_by: |_| true, run: missing },
+        Case { name: "an_empty_value_is_as_good_as_any", made_by: |_| true, run: empty },
+        Case { name: "get_many_looks_once_for_each_key", made_by: |_| true, run: many },
+    ]
+}
+
+fn committed<S: Store>(store: &Blocking<S>) -> Outcome {
+    store.commit(puts([("a", "1"), ("b", "2")]))?;
+    ensure_eq!(value(store, b"a")?, Some(b"1".to_vec()));
+    store.commit(puts([("a", "3")]))?;
+    ensure_eq!(value(store, b"a")?, Some(b"3".to_vec()));
+    ensure_eq!(value(store, b"b")?, Some(b"2".to_vec()));
+    Ok(())
+}
+
+fn missing<S: Store>(store: &Blocking<S>) -> Outcome {
+    store.commit(puts([("a", "1")]))?;
+    let mut looked = false;
+    let found = store.get(b"aa", |_| looked = true)?;
+    ensure_eq!((found, looked), (None, false));
+    Ok(())
+}
+
+fn empty<S: Store>(store: &Blocking<S>) -> Outcome {
+    store.commit(puts([("nothing", "")]))?;
+    ensure_eq!(value(store, b"nothing")?, Some(Vec::new()));
+    ensure_eq!(value(store, b"")?, None);
+    Ok(())
+}
+
+fn many<S: Store>(store: &Blocking<S>) -> Outcome {
+    store.commit(puts([("a", "1"), ("b", "2")]))?;
+    let mut seen = Vec::new();
+    store.get_many(&["b", "x", "a", "b"], |number, value| seen.push((number, value.map(<[u8]>::to_vec))))?;
+    seen.sort();
+    let (one, two) = (Some(b"1".to_vec()), Some(b"2".to_vec()));
+    ensure_eq!(seen, [(0, two.clone()), (1, None), (2, one), (3, two)]);
+    Ok(())
+}
