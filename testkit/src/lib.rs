@@ -12,6 +12,8 @@
 //! laws::check_type(&[("a".to_owned(), 1_u64), ("ab".to_owned(), 0), ("a\0".to_owned(), 2)]).unwrap();
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod behavior;
 pub mod hurtful;
 pub mod laws;

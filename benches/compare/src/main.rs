@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p compare -- keys --json keys.json`
 
+#![forbid(unsafe_code)]
+
 mod keys;
 mod report;
 

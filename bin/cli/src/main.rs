@@ -1,5 +1,7 @@
 //! The `keyloom` command. One file for each verb, under `cmd`.
 
+#![forbid(unsafe_code)]
+
 mod cmd;
 mod failure;
 

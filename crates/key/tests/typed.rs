@@ -1,6 +1,10 @@
 //! Keys of Rust's own types: the same bytes as the dynamic format, the same laws, no allocation.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
 
 use std::borrow::Cow;
 
@@ -86,6 +90,45 @@ fn text_is_borrowed_where_it_stands_in_the_key_as_it_is() {
     assert!(matches!(plain, Cow::Borrowed("plain")));
     assert!(matches!(bytes, Cow::Borrowed(b"bytes")));
     assert!(matches!(escaped, Cow::Owned(ref text) if text == "a\0b"));
+    // 80 is the byte that a careless search takes for a zero.
+    let key = ("\u{2000}\u{2000}\u{2000}\u{2000}", "\u{2000}").to_key().unwrap();
+    let (long, short) = <(Cow<str>, Cow<str>)>::decode_key(&key).unwrap();
+    assert!(matches!((long, short), (Cow::Borrowed(_), Cow::Borrowed(_))));
+}
+
+/// Text is looked at in overlapping words: a zero that lies in none of them would run two fields together.
+#[test]
+fn a_zero_is_found_wherever_it_stands() {
+    for length in 0..80 {
+        for zero in 0..=length {
+            let bytes: Vec<u8> = (0..length).map(|at| if at == zero { 0 } else { 0x80 | 1 }).collect();
+            let escaped: Vec<u8> =
+                bytes.iter().flat_map(|b| if *b == 0 { vec![0, 0xFF] } else { vec![*b] }).collect();
+            let key = (bytes.as_slice(), 7_u64).to_key().unwrap();
+            assert_eq!(key, [&escaped[..], &[0, 1], &7_u64.to_be_bytes()].concat(), "{length} {zero}");
+            assert_eq!(<(Vec<u8>, u64)>::decode_key(&key).unwrap(), (bytes.clone(), 7), "{length} {zero}");
+            // Without a known rest the end is searched for.
+            let key = (bytes.as_slice(), "").to_key().unwrap();
+            assert_eq!(
+                <(Vec<u8>, String)>::decode_key(&key).unwrap(),
+                (bytes, String::new()),
+                "{length} {zero}"
+            );
+        }
+    }
+}
+
+/// What is not ASCII is seen wherever it stands, for the same reason.
+#[test]
+fn a_high_byte_is_found_wherever_it_stands() {
+    for length in 1..80 {
+        for high in 0..=length {
+            let bytes: Vec<u8> = (0..length).map(|at| if at == high { 0x80 } else { b'a' }).collect();
+            let key = (bytes.as_slice(), 7_u64).to_key().unwrap();
+            let (text, _) = <(KeyStr, u64)>::decode_key(&key).unwrap();
+            assert_eq!(text.is_ascii(), high == length, "{length} {high}");
+        }
+    }
 }
 
 #[test]

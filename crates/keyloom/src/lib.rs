@@ -2,7 +2,8 @@
 //! range queries with bounded reads.
 //!
 //! This is the crate to depend on. So far it holds the heart: [`key`], which turns typed values into sorted bytes and
-//! back, and [`store`], the trait of what keeps them sorted. A key of Rust's own types:
+//! back, and below it [`store`], the trait of what keeps them sorted, in memory or in a file ([`lmdb`]). A key of
+//! Rust's own types:
 //!
 //! ```
 //! use keyloom::key::{DecodeKey, Desc, EncodeKey, KeyStr};
@@ -33,11 +34,17 @@
 //!
 //! # Features
 //!
+//! - `lmdb` (on by default): the store in one file.
 //! - `json`: keys as JSON arrays ([`key::json`]), as the command line and the published vectors have them.
-#![cfg_attr(not(feature = "json"), allow(rustdoc::broken_intra_doc_links))]
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(all(feature = "json", feature = "lmdb")), allow(rustdoc::broken_intra_doc_links))]
 
 #[doc(inline)]
 pub use keyloom_key as key;
+#[cfg(feature = "lmdb")]
+#[doc(inline)]
+pub use keyloom_lmdb as lmdb;
 #[doc(inline)]
 pub use keyloom_store as store;
 

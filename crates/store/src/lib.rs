@@ -25,6 +25,8 @@
 //! to the closure that looks at it. [`Blocking`] is for programs that are not async. What a store can do beyond the least
 //! is its [`Capability`]; the testkit's behaviour suite picks its cases by it.
 
+#![forbid(unsafe_code)]
+
 mod batch;
 mod blocking;
 mod capability;

@@ -65,7 +65,8 @@ fn nothing<S: Store>(store: &Blocking<S>) -> Outcome {
 fn bounds<S: Store>(store: &Blocking<S>) -> Outcome {
     let all = fill(store)?;
     let marks = all.iter().flat_map(|(key, _)| [key.clone(), [key, &b"\0"[..]].concat()]);
-    let marks: Vec<Vec<u8>> = marks.chain([Vec::new()]).collect();
+    let long = [b"a".repeat(5_000), b"\xFF".repeat(5_000)];
+    let marks: Vec<Vec<u8>> = marks.chain([Vec::new()]).chain(long).collect();
     for start in &marks {
         for end in marks.iter().map(Some).chain([None]) {
             let span = Span { start: start.clone(), end: end.cloned() };

@@ -1,0 +1,222 @@
+//! Files: opened again, shared, moved between processes, killed in the middle, cut, damaged.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_store::{Batch, Blocking, Error};
+
+fn open(path: &Path) -> Blocking<LmdbStore> {
+    Blocking::new(LmdbStore::open(path).unwrap())
+}
+
+fn number(store: &Blocking<LmdbStore>, key: &str) -> Option<u64> {
+    let text = store.get(key.as_bytes(), |value| String::from_utf8(value.to_vec()).unwrap()).unwrap();
+    text.map(|text| text.parse().unwrap())
+}
+
+#[test]
+fn what_was_committed_is_there_when_the_file_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let sequence = {
+        let store = open(&path);
+        store.commit(Batch::new().put("a", "1")).unwrap();
+        store.commit(Batch::new().put("b", "2")).unwrap()
+    };
+    let store = open(&path);
+    assert_eq!((number(&store, "a"), number(&store, "b")), (Some(1), Some(2)));
+    assert_eq!(store.sequence().unwrap(), sequence);
+}
+
+#[test]
+fn one_file_opened_twice_is_one_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let (one, two) = (open(&path), open(&folder.path().join(".").join("test.klm")));
+    one.commit(Batch::new().put("a", "1")).unwrap();
+    assert_eq!(number(&two, "a"), Some(1));
+    drop(one);
+    two.commit(Batch::new().put("a", "2")).unwrap();
+    assert_eq!(number(&two, "a"), Some(2));
+}
+
+#[test]
+fn a_path_that_cannot_be_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [folder.path().to_owned(), folder.path().join("missing").join("test.klm")] {
+        assert!(matches!(LmdbStore::open(&path), Err(Error::Failed(_))), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_file_that_is_not_ours_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    std::fs::write(&path, "This is a letter to somebody else.".repeat(1_000)).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    assert!(matches!(LmdbStore::open(&path), Err(Error::Damaged(_))));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_file_cut_short_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let store = open(&path);
+    let batch = (0..1_000).fold(Batch::new(), |batch, number| batch.put(format!("{number}"), [7; 100]));
+    store.commit(batch).unwrap();
+    drop(store);
+    let length = std::fs::metadata(&path).unwrap().len();
+    File::options().write(true).open(&path).unwrap().set_len(length / 2).unwrap();
+    match LmdbStore::open(&path) {
+        Err(Error::Damaged(reason)) => assert!(reason.contains("cut short"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_flipped_byte_in_a_value_is_found_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let store = open(&path);
+    let value = b"a value that is easy to find in the file";
+    store.commit(Batch::new().put("good", "untouched").put("bad", value)).unwrap();
+    drop(store);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let places: Vec<usize> =
+        (0..bytes.len() - value.len()).filter(|at| bytes[*at..].starts_with(value)).collect();
+    assert!(!places.is_empty());
+    places.iter().for_each(|at| bytes[*at + 3] ^= 1);
+    std::fs::write(&path, bytes).unwrap();
+    let store = open(&path);
+    assert!(store.get(b"good", |_| ()).unwrap().is_some());
+    match store.get(b"bad", |_| ()) {
+        Err(Error::Damaged(reason)) => assert!(reason.contains("key bad"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a child process does, if this is one: `write PATH` or `hold PATH`.
+const CHILD: &str = "KEYLOOM_TEST_CHILD";
+
+fn child(task: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "as_a_child", "--nocapture"])
+        .env(CHILD, format!("{task} {}", path.display()))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Not a test of its own: the other processes of those below.
+#[test]
+fn as_a_child() {
+    let Ok(task) = std::env::var(CHILD) else { return };
+    let (task, path) = task.split_once(' ').unwrap();
+    let mut out = std::io::stdout();
+    match task {
+        // Counts upwards in three keys at once and says each number when it is committed.
+        "write" => {
+            let store = open(Path::new(path));
+            for next in number(&store, "a").unwrap_or(0) + 1.. {
+                let batch =
+                    ["a", "b", "c"].into_iter().fold(Batch::new(), |b, key| b.put(key, next.to_string()));
+                store.commit(batch).unwrap();
+                writeln!(out, "\ncommitted {next}").unwrap();
+            }
+        }
+        // Writes for as long as it is let: keeps what a writer keeps.
+        _ => {
+            let lock = File::options().create(true).append(true).open(format!("{path}.writer")).unwrap();
+            lock.lock().unwrap();
+            writeln!(out, "\ncommitted 0").unwrap();
+            std::thread::sleep(Duration::from_secs(60));
+        }
+    }
+}
+
+/// The numbers that a child says it has committed.
+fn committed(child: &mut Child) -> impl Iterator<Item = u64> + use<> {
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("committed ")?.parse().ok())
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_and_leaves_no_half() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    for round in 0..24 {
+        let mut writer = child("write", &path);
+        let mut numbers = committed(&mut writer);
+        let first = numbers.next().unwrap();
+        // Another moment in each round.
+        std::thread::sleep(Duration::from_micros(1 + round * 1_700 % 23_000));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let acknowledged = numbers.last().unwrap_or(first);
+        let store = open(&path);
+        let found = ["a", "b", "c"].map(|key| number(&store, key).unwrap());
+        assert!(found.iter().all(|number| number == &found[0]), "a half: {found:?}");
+        // What was committed and not yet said may be there too.
+        assert!(
+            (acknowledged..=acknowledged + 1).contains(&found[0]),
+            "{acknowledged} said, {found:?} found"
+        );
+    }
+}
+
+#[test]
+fn others_read_while_one_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let store = open(&path);
+    let mut writer = child("write", &path);
+    for number_said in committed(&mut writer).take(50) {
+        assert!(number(&store, "a").unwrap() >= number_said);
+    }
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+}
+
+#[test]
+fn two_processes_write_in_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let store = open(&path);
+    let mut writer = child("write", &path);
+    let mut numbers = committed(&mut writer);
+    for mine in 0..50_u64 {
+        store.commit(Batch::new().put("mine", mine.to_string())).unwrap();
+        numbers.next().unwrap();
+    }
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    assert_eq!(number(&store, "mine"), Some(49));
+    assert!(number(&store, "a").unwrap() >= 50);
+}
+
+#[test]
+fn a_writer_that_waits_too_long_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let options = Options { busy_timeout: Duration::from_millis(50), ..Options::default() };
+    let store = Blocking::new(LmdbStore::open_with(&path, options).unwrap());
+    store.commit(Batch::new().put("a", "1")).unwrap();
+    let mut holder = child("hold", &path);
+    assert_eq!(committed(&mut holder).next(), Some(0));
+    match store.commit(Batch::new().put("a", "2")) {
+        Err(Error::Busy(reason)) => assert!(reason.contains("another process"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(number(&store, "a"), Some(1));
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    store.commit(Batch::new().put("a", "3")).unwrap();
+    assert_eq!(number(&store, "a"), Some(3));
+}
