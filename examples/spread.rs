@@ -24,6 +24,6 @@ fn print(name: &str, places: impl Iterator<Item = usize>, count: usize) {
             *count += 1;
         }
     }
-    let (total, least, most) = (counts.iter().sum::<usize>(), counts.iter().min(), counts.iter().max());
-    println!("{name:<22} {} a place on average, {least:?} to {most:?}", total / count);
+    let (least, most) = (counts.iter().min().unwrap_or(&0), counts.iter().max().unwrap_or(&0));
+    println!("{name:<22} {} a place on average, {least} to {most}", counts.iter().sum::<usize>() / count);
 }
