@@ -25,6 +25,7 @@
 
 mod config;
 mod error;
+mod lock;
 mod scan;
 mod store;
 mod value;

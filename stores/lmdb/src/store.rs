@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::config::Options;
 use crate::error::{engine, file};
+use crate::lock::WriterLock;
 use crate::writer::{Request, Writer, sequence};
 use crate::{scan, value};
 
@@ -130,12 +131,9 @@ impl Shared {
             // The file's name must survive a crash as the file does.
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| file(folder, &error))?;
         }
-        let lock_path = path.with_added_extension("writer");
-        let lock = File::options().create(true).write(true).truncate(false).open(&lock_path);
-        let lock = lock.map_err(|error| file(&lock_path, &error))?;
+        let lock = WriterLock::open(path, options.busy_timeout)?;
         let (requests, received) = channel();
-        let busy_timeout = options.busy_timeout;
-        let writer = Writer { env: env.clone(), data, meta, lock, lock_path, busy_timeout };
+        let writer = Writer { env: env.clone(), data, meta, lock };
         let writer = std::thread::Builder::new()
             .name("keyloom-writer".to_owned())
             .spawn(move || writer.run(&received));

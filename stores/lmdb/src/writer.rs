@@ -1,17 +1,16 @@
 //! The one thread that writes: it takes all commits that wait and gives them one sync.
 
-use std::fs::{File, TryLockError};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use heed::types::Bytes;
 use heed::{Database, Env, RwTxn, WithoutTls};
 use keyloom_store::{Condition, Direction, Error, Fingerprinter, Limits, Sequence, Write};
 use tokio::sync::oneshot;
 
-use crate::error::{engine, file};
+use crate::error::engine;
+use crate::lock::WriterLock;
 use crate::{scan, value};
 
 /// The key of the last sequence among the file's own facts.
@@ -32,9 +31,7 @@ pub(crate) struct Writer {
     pub(crate) env: Env<WithoutTls>,
     pub(crate) data: Database<Bytes, Bytes>,
     pub(crate) meta: Database<Bytes, Bytes>,
-    pub(crate) lock: File,
-    pub(crate) lock_path: PathBuf,
-    pub(crate) busy_timeout: Duration,
+    pub(crate) lock: WriterLock,
 }
 
 impl Writer {
@@ -53,16 +50,12 @@ impl Writer {
 
     /// Commits a group and answers each of its members.
     fn serve(&self, group: Vec<Request>) {
-        // LMDB waits for other processes without limit, so they meet at a lock that can be given up.
-        if let Err(error) = self.take_lock() {
-            let reason = error.to_string();
-            for request in group {
-                let _ = request.answer.send(Err(Error::Busy(reason.clone().into())));
-            }
-            return;
-        }
-        let outcomes = self.commit(&group);
-        let _ = self.lock.unlock();
+        let outcomes = match self.lock.take() {
+            Ok(_writing) => self.commit(&group),
+            // All have waited as long as one may.
+            Err(Error::Busy(reason)) => Ok(group.iter().map(|_| Err(Error::Busy(reason.clone()))).collect()),
+            Err(error) => Err(error),
+        };
         match outcomes {
             Ok(outcomes) => {
                 for (request, outcome) in group.into_iter().zip(outcomes) {
@@ -74,27 +67,6 @@ impl Writer {
             Err(error) => {
                 if let Some(request) = group.into_iter().next() {
                     let _ = request.answer.send(Err(error));
-                }
-            }
-        }
-    }
-
-    fn take_lock(&self) -> Result<(), Error> {
-        let start = Instant::now();
-        let mut pause = Duration::from_micros(200);
-        loop {
-            match self.lock.try_lock() {
-                Ok(()) => return Ok(()),
-                Err(TryLockError::Error(error)) => return Err(file(&self.lock_path, &error)),
-                Err(TryLockError::WouldBlock) if start.elapsed() >= self.busy_timeout => {
-                    let waited = self.busy_timeout;
-                    return Err(Error::Busy(
-                        format!("another process has been writing for {waited:?}").into(),
-                    ));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(20));
                 }
             }
         }
