@@ -1,5 +1,8 @@
 //! Promises of `commit`.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use keyloom_key::Span;
 use keyloom_store::{
     Batch, Blocking, Condition, Direction, Error, Fingerprint, Fingerprinter, Limits, Store,
@@ -26,6 +29,7 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
             made_by: |c| c.max_key < 1 << 20,
             run: too_large,
         },
+        Case { name: "racing_commits_have_sequences_of_their_own", made_by: |_| true, run: own_sequences },
         Case { name: "racing_increments_lose_nothing", made_by: |c| c.conditions, run: increments },
         Case { name: "racing_batches_are_seen_whole", made_by: |c| c.atomic_batch && c.snapshot, run: whole },
     ]
@@ -168,6 +172,21 @@ fn race<S: Store>(store: &Blocking<S>, work: impl Fn(&Blocking<S>, usize) -> Out
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(store, thread))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a thread panicked")?)
     })
+}
+
+fn own_sequences<S: Store>(store: &Blocking<S>) -> Outcome {
+    let seen = Mutex::new(BTreeSet::new());
+    race(store, |store, thread| {
+        for _ in 0..ROUNDS {
+            let sequence = store.commit(puts([(format!("{thread}").as_str(), "")]))?;
+            let new = seen.lock().unwrap_or_else(PoisonError::into_inner).insert(sequence);
+            ensure!(new, "{sequence:?} was given twice");
+        }
+        Ok(())
+    })?;
+    let last = seen.into_inner().unwrap_or_else(PoisonError::into_inner).last().copied();
+    ensure_eq!(Some(store.sequence()?), last);
+    Ok(())
 }
 
 fn increments<S: Store>(store: &Blocking<S>) -> Outcome {
