@@ -14,7 +14,7 @@ fn key(fields: &str, values: &[Value<'_>]) -> Vec<u8> {
 }
 
 /// Incrementing the last byte of a prefix that ends in FF overflowed, or left the FF and missed keys
-/// (muninndb#816, tidb#12598, kafka PR#22789; seed 000's own `IncrementLastByte` for all-FF).
+/// (muninndb#816, tidb#12598, kafka PR#22789; the composite-key specification's own `IncrementLastByte` for all-FF).
 #[test]
 fn a_prefix_that_ends_in_ff_has_a_tight_end() {
     assert_eq!(prefix_end(&[0x03, 0xAA, 0xFF]), Some(vec![0x03, 0xAB]));
@@ -77,7 +77,7 @@ fn equality_does_not_match_a_longer_value() {
     assert!(!span.contains(&key("bytes,u64", &[vec![0x61, 0x00, 0x01].into(), 0_u64.into()])));
 }
 
-/// The prefix of user U1 returned the orders of U10 (seed 000 as written).
+/// The prefix of user U1 returned the orders of U10 (the composite-key specification as written).
 #[test]
 fn u1_does_not_match_u10() {
     let fields: Fields = "str,u64".parse().unwrap();
@@ -108,7 +108,7 @@ fn between_excludes_what_sorts_after_the_bound() {
     assert!(!holds(&open, "2024-01-01") && holds(&open, "2024-01-01\0") && !holds(&open, "2024-01-31"));
 }
 
-/// Decimals went through a float: 4.6 % of two-digit amounts came back wrong (seed 000).
+/// Decimals went through a float: 4.6 % of two-digit amounts came back wrong (the composite-key specification).
 #[test]
 fn every_two_digit_amount_keeps_its_digits() {
     let fields: Fields = "decimal(10,2)".parse().unwrap();

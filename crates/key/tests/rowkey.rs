@@ -1,4 +1,4 @@
-//! RowKey against every vector that the reference printed and the seed's own, and what it refuses.
+//! RowKey against every vector that the reference printed and its author's own, and what it refuses.
 
 #![allow(
     clippy::unwrap_used,
@@ -195,7 +195,7 @@ fn all_vectors_of_the_reference() {
 }
 
 #[test]
-fn the_example_of_the_seed() {
+fn the_example_of_its_author() {
     let key = RowKeyBuilder::new().add("building").add_int64(123).add([4, 0, 5]).finish();
     assert_eq!(hex::encode(&key), "6275696c64696e67000000010001000100010001000100017b000004000105");
     let parts = RowKeyParts::new(&key).unwrap();
