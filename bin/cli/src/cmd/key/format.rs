@@ -42,9 +42,9 @@ enum DelimiterName {
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The key format
-    #[arg(long, value_enum, default_value = "native")]
-    format: Name,
+    /// The key format [default: native]
+    #[arg(long, value_enum)]
+    format: Option<Name>,
     /// LexKey: write what would collide, too
     #[arg(long)]
     raw: bool,
@@ -69,9 +69,15 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Whether one was asked for.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.format.is_some()
+    }
+
     /// The format with its options.
     pub(crate) fn format(&self) -> Result<Box<dyn KeyFormat>, Failure> {
-        let lexkey = matches!(self.format, Name::Lexkey | Name::LexkeyLegacy);
+        let name = self.format.unwrap_or(Name::Native);
+        let lexkey = matches!(name, Name::Lexkey | Name::LexkeyLegacy);
         if self.raw && !lexkey {
             return Err(Failure::Misuse("--raw is for --format lexkey and lexkey-legacy".to_owned()));
         }
@@ -83,12 +89,12 @@ impl Options {
             ("--shards", self.shards.is_some()),
         ];
         if let (false, Some((option, _))) =
-            (self.format == Name::Composite, composite.iter().find(|(_, given)| *given))
+            (name == Name::Composite, composite.iter().find(|(_, given)| *given))
         {
             return Err(Failure::Misuse(format!("{option} is for --format composite")));
         }
         let raw = |format: LexKey| if self.raw { format.raw() } else { format };
-        Ok(match self.format {
+        Ok(match name {
             Name::Native => Box::new(Native),
             Name::Lexkey => Box::new(raw(LexKey::canonical())),
             Name::LexkeyLegacy => Box::new(raw(LexKey::legacy())),

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 #[derive(Args)]
 #[command(
-    after_help = "Without --types, every way to read the key is shown, in every format, the likeliest first.
+    after_help = "Without --types, every way to read the key is shown, in every format or in the given one, the likeliest first.
 
 Examples:
   keyloom key inspect --types str,u64:desc 55310001fffffffffffffff8
@@ -35,9 +35,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let key = parts::parse_hex(&arguments.hex)?;
+    let format = arguments.options.format()?;
     let text = match &arguments.types {
-        Some(fields) => with_types(arguments.options.format()?.as_ref(), fields, &key)?,
-        None => without_types(&key, arguments.all)?,
+        Some(fields) => with_types(format.as_ref(), fields, &key)?,
+        None => {
+            let chosen = arguments.options.is_chosen().then(|| format.name());
+            without_types(&key, chosen, arguments.all)?
+        }
     };
     let mut out = anstream::stdout();
     out.write_all(text.as_bytes())?;
@@ -75,8 +79,8 @@ fn with_types(format: &dyn KeyFormat, fields: &Fields, key: &[u8]) -> Result<Str
 const READINGS: usize = 5;
 const MEANINGS: usize = 3;
 
-fn without_types(key: &[u8], all: bool) -> Result<String, Failure> {
-    let readings = readings(key);
+fn without_types(key: &[u8], format: Option<&str>, all: bool) -> Result<String, Failure> {
+    let readings = readings(key, format);
     let (most, meanings) = if all { (usize::MAX, usize::MAX) } else { (READINGS, MEANINGS) };
     if readings.is_empty() {
         return Err(Failure::Failed("no format reads these bytes as fields of its types".to_owned()));

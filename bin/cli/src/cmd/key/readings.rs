@@ -31,10 +31,10 @@ pub(super) struct Piece<'a> {
 const MOST: usize = 2_000;
 const LONGEST: usize = 256;
 
-/// Every reading of `key` in every format, the likeliest first.
+/// Every reading of `key` in every format, or in the one of this name, the likeliest first.
 ///
 /// Types that a format writes alike are named once: an i32 reads as the i64 it is written as.
-pub(super) fn readings(key: &[u8]) -> Vec<Reading<'_>> {
+pub(super) fn readings<'a>(key: &'a [u8], format: Option<&str>) -> Vec<Reading<'a>> {
     let native =
         fields("str,bytes,uuid,i64,u64,f64,timestamp,timestamp(3),timestamp(9),duration,decimal,date,bool");
     let native = native.iter().flat_map(|field| [field.clone(), field.clone().descending()]).collect();
@@ -46,6 +46,11 @@ pub(super) fn readings(key: &[u8]) -> Vec<Reading<'_>> {
     readings.extend(cut(&RowKey::exact(), &rowkey, &[0x00, 0x00], key));
     readings.extend(cut(&Composite::default(), &composite, &[0x1F], key));
     readings.extend(["bytes", "bytes,bytes"].into_iter().filter_map(|types| whole(&Keystone, types, key)));
+    if format == Some(LexKey::legacy().name()) {
+        let legacy = fields("str,bytes,uuid,i64,u64,f64,timestamp(9),duration,bool,i32,u32,f32,i16,u16,u8");
+        readings.extend(cut(&LexKey::legacy(), &legacy, &[0x00], key));
+    }
+    readings.retain(|reading| format.is_none_or(|format| reading.format == format));
     readings.sort_by_key(|reading| reading.strangeness);
     readings
 }
