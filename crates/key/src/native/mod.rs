@@ -84,7 +84,7 @@ impl KeyFormat for Native {
     fn encode(&self, fields: &Fields, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<(), Error> {
         let length = out.len();
         let mut writer = Writer::new(out);
-        match write_row(fields, values, 0, &mut writer) {
+        match write_row(fields, values, &mut writer) {
             Ok(()) => {
                 writer.finish();
                 Ok(())
@@ -166,13 +166,13 @@ fn check_fields(fields: &Fields, depth: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn write_row(fields: &Fields, values: &[Value<'_>], depth: usize, out: &mut Writer<'_>) -> Result<(), Error> {
+fn write_row(fields: &Fields, values: &[Value<'_>], out: &mut Writer<'_>) -> Result<(), Error> {
     if values.len() > fields.len() {
         let reason = format!("{} values for {} fields ({fields})", values.len(), fields.len());
         return Err(Error::layout(Native.name(), reason));
     }
     for (index, (field, value)) in fields.iter().zip(values).enumerate() {
-        write_field(field, value, depth, out).map_err(|refusal| refusal.at(index + 1))?;
+        write_field(field, value, 0, out).map_err(|refusal| refusal.at(index + 1))?;
     }
     Ok(())
 }

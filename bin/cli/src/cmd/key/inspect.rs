@@ -8,13 +8,14 @@ use clap::Args;
 use keyloom::key::json::to_part;
 use keyloom::key::{Field, Fields, KeyFormat, Value};
 
-use super::readings::{Piece, readings};
+use super::readings::{LONGEST, Piece, Readings, readings};
 use super::{format, parts};
 use crate::failure::Failure;
 
 #[derive(Args)]
 #[command(
-    after_help = "Without --types, every way to read the key is shown, in every format or in the given one, the likeliest first.
+    after_help = "Without --types, the ways to read the key are shown, in every format or in the given one, the likeliest first.
+Nulls, tuples, padding and shards are not guessed: they need --types.
 
 Examples:
   keyloom key inspect --types str,u64:desc 55310001fffffffffffffff8
@@ -26,7 +27,7 @@ pub(crate) struct Arguments {
     /// The key's fields, such as str,timestamp:desc,uuid
     #[arg(long, value_name = "TYPES")]
     types: Option<Fields>,
-    /// Without --types: show every reading, and everything that each field could be
+    /// Without --types: show all readings found, and everything that each field could be
     #[arg(long)]
     all: bool,
     /// The key in hex
@@ -80,7 +81,14 @@ const READINGS: usize = 5;
 const MEANINGS: usize = 3;
 
 fn without_types(key: &[u8], format: Option<&str>, all: bool) -> Result<String, Failure> {
-    let readings = readings(key, format);
+    if key.len() > LONGEST {
+        let reason = format!(
+            "a key of {} bytes: beyond {LONGEST} its readings are not looked for; give --types",
+            key.len()
+        );
+        return Err(Failure::Failed(reason));
+    }
+    let Readings { found: readings, more } = readings(key, format);
     let (most, meanings) = if all { (usize::MAX, usize::MAX) } else { (READINGS, MEANINGS) };
     if readings.is_empty() {
         return Err(Failure::Failed("no format reads these bytes as fields of its types".to_owned()));
@@ -93,7 +101,7 @@ fn without_types(key: &[u8], format: Option<&str>, all: bool) -> Result<String, 
             .filter_map(|piece| piece.meanings.first())
             .map(|(field, _)| field.to_string())
             .collect();
-        let _ = writeln!(text, "{} {}", reading.format, types.join(","));
+        let _ = writeln!(text, "{}{} {}", reading.format, reading.option, types.join(","));
         text += &draw(&reading.pieces);
         for (index, piece) in reading.pieces.iter().enumerate() {
             text += &describe(index, piece, meanings);
@@ -101,7 +109,10 @@ fn without_types(key: &[u8], format: Option<&str>, all: bool) -> Result<String, 
         text.push('\n');
     }
     if readings.len() > most {
-        let _ = writeln!(text, "and {} more readings: --all shows them", readings.len() - most);
+        let least = if more { "at least " } else { "" };
+        let _ = writeln!(text, "and {least}{} more readings: --all shows them", readings.len() - most);
+    } else if more {
+        let _ = writeln!(text, "and more of their kind, which were not looked for");
     }
     Ok(text)
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom::key::composite::Composite;
+use keyloom::key::composite::{Composite, Delimiter};
 use keyloom::key::keystone::Keystone;
 use keyloom::key::lexkey::LexKey;
 use keyloom::key::rowkey::RowKey;
@@ -15,6 +15,8 @@ use uuid::Variant;
 /// A way to read a key.
 pub(super) struct Reading<'a> {
     pub(super) format: &'static str,
+    /// What `--format` alone does not say.
+    pub(super) option: &'static str,
     pub(super) pieces: Vec<Piece<'a>>,
     strangeness: usize,
 }
@@ -27,71 +29,97 @@ pub(super) struct Piece<'a> {
     pub(super) meanings: Vec<(Field, Value<'a>)>,
 }
 
-/// How many readings of a format are looked at, and how many bytes of a key: beyond, there are only more alike.
+/// What was found, the likeliest first, and whether the search was cut off before its end.
+#[derive(Default)]
+pub(super) struct Readings<'a> {
+    pub(super) found: Vec<Reading<'a>>,
+    pub(super) more: bool,
+}
+
+impl<'a> Readings<'a> {
+    fn extend(&mut self, other: Self) {
+        self.found.extend(other.found);
+        self.more |= other.more;
+    }
+}
+
+/// How many readings of a format are followed: beyond, there are only more alike.
 const MOST: usize = 2_000;
-const LONGEST: usize = 256;
+
+/// The longest key whose readings are looked for: their number doubles with every few bytes.
+pub(super) const LONGEST: usize = 256;
 
 /// Every reading of `key` in every format, or in the one of this name, the likeliest first.
 ///
-/// Types that a format writes alike are named once: an i32 reads as the i64 it is written as.
-pub(super) fn readings<'a>(key: &'a [u8], format: Option<&str>) -> Vec<Reading<'a>> {
+/// Types that a format writes alike are named once: an i32 reads as the i64 it is written as. What needs a schema to be
+/// seen is not guessed: nulls, tuples, padding, and the shard before a composite key.
+pub(super) fn readings<'a>(key: &'a [u8], format: Option<&str>) -> Readings<'a> {
     let native =
         fields("str,bytes,uuid,i64,u64,f64,timestamp,timestamp(3),timestamp(9),duration,decimal,date,bool");
     let native = native.iter().flat_map(|field| [field.clone(), field.clone().descending()]).collect();
     let lexkey = fields("str,bytes,uuid,i64,u64,f64,timestamp(9),duration,bool");
     let rowkey = fields("str,bytes,varint,i64,u64,i32,u32,i16,u16,i8,u8");
     let composite = fields("str,i64,timestamp(3),uuid");
-    let mut readings = cut(&Native, &native, &[], key);
-    readings.extend(cut(&LexKey::canonical(), &lexkey, &[0x00], key));
-    readings.extend(cut(&RowKey::exact(), &rowkey, &[0x00, 0x00], key));
-    readings.extend(cut(&Composite::default(), &composite, &[0x1F], key));
-    readings.extend(["bytes", "bytes,bytes"].into_iter().filter_map(|types| whole(&Keystone, types, key)));
+    let mut all = cut(&Native, &native, &[], key);
+    all.extend(cut(&LexKey::canonical(), &lexkey, &[0x00], key));
+    all.extend(cut(&RowKey::exact(), &rowkey, &[0x00, 0x00], key));
+    for (delimiter, option) in [
+        (Delimiter::Unit, ""),
+        (Delimiter::Null, " --delimiter 00"),
+        (Delimiter::High, " --delimiter ff"),
+        (Delimiter::Double, " --delimiter 0001"),
+    ] {
+        let mut cut = cut(&Composite::default().delimiter(delimiter), &composite, delimiter.bytes(), key);
+        // A key of one piece has no delimiter that could be another.
+        cut.found.retain(|reading| option.is_empty() || reading.pieces.len() > 1);
+        cut.found.iter_mut().for_each(|reading| reading.option = option);
+        all.extend(cut);
+    }
+    all.found.extend(["bytes", "bytes,bytes"].into_iter().filter_map(|types| whole(&Keystone, types, key)));
     if format == Some(LexKey::legacy().name()) {
         let legacy = fields("str,bytes,uuid,i64,u64,f64,timestamp(9),duration,bool,i32,u32,f32,i16,u16,u8");
-        readings.extend(cut(&LexKey::legacy(), &legacy, &[0x00], key));
+        all.extend(cut(&LexKey::legacy(), &legacy, &[0x00], key));
     }
-    readings.retain(|reading| format.is_none_or(|format| reading.format == format));
-    readings.sort_by_key(|reading| reading.strangeness);
-    readings
+    all.found.retain(|reading| format.is_none_or(|format| reading.format == format));
+    all.found.sort_by_key(|reading| reading.strangeness);
+    all
 }
 
 fn fields(types: &str) -> Fields {
     types.parse().unwrap_or_default()
 }
 
-/// The readings of a format whose keys are pieces with `separator` between them.
-fn cut<'a>(format: &dyn KeyFormat, fields: &Fields, separator: &[u8], key: &'a [u8]) -> Vec<Reading<'a>> {
-    let mut pieces: BTreeMap<usize, Vec<(Piece<'a>, usize)>> = BTreeMap::new();
-    if key.len() > LONGEST {
-        return Vec::new();
-    }
-    for start in 0..key.len() {
+/// The readings of a format whose keys are pieces with `separator` between them, and whether there are more.
+fn cut<'a>(format: &dyn KeyFormat, fields: &Fields, separator: &[u8], key: &'a [u8]) -> Readings<'a> {
+    let mut pieces: BTreeMap<usize, Vec<(Piece<'a>, Option<usize>)>> = BTreeMap::new();
+    for start in 0..=key.len() {
         for end in start..=key.len() {
             let (Some(bytes), Some(rest)) = (key.get(start..end), key.get(end..)) else { continue };
-            // A last piece has nothing behind it; any other has the separator, and something after it.
-            let next = match rest.strip_prefix(separator) {
-                _ if rest.is_empty() => end,
-                Some(after) if end + separator.len() > start && !after.is_empty() => end + separator.len(),
-                _ => continue,
-            };
+            // A piece may be empty only where a separator shows that it is there.
             if bytes.is_empty() && separator.is_empty() {
                 continue;
             }
+            // The last piece has nothing behind it; behind any other the next begins after the separator.
+            let next = match rest.strip_prefix(separator) {
+                _ if rest.is_empty() => None,
+                Some(_) => Some(end + separator.len()),
+                None => continue,
+            };
             let meanings = meanings(format, fields, bytes);
             if !meanings.is_empty() {
                 pieces.entry(start).or_default().push((Piece { start, bytes, meanings }, next));
             }
         }
     }
-    let mut readings = Vec::new();
+    let mut readings = Readings::default();
     let mut paths = vec![(0, Vec::new())];
     while let Some((at, path)) = paths.pop() {
         for (piece, next) in pieces.get(&at).into_iter().flatten() {
             let path: Vec<Piece<'a>> = path.iter().chain([piece]).cloned().collect();
-            if *next == key.len() && piece.start + piece.bytes.len() == key.len() {
-                readings.push(reading(format.name(), path));
-            } else if readings.len() + paths.len() < MOST {
-                paths.push((*next, path));
+            match next {
+                None => readings.found.push(reading(format.name(), path)),
+                Some(next) if readings.found.len() + paths.len() < MOST => paths.push((*next, path)),
+                Some(_) => readings.more = true,
             }
         }
     }
@@ -146,7 +174,7 @@ fn reading<'a>(format: &'static str, pieces: Vec<Piece<'a>>) -> Reading<'a> {
     let likeliest =
         |piece: &Piece<'a>| piece.meanings.first().map_or(9, |(field, value)| strangeness(field, value));
     let strangeness = pieces.iter().map(|piece| 2 + likeliest(piece)).sum();
-    Reading { format, pieces, strangeness }
+    Reading { format, option: "", pieces, strangeness }
 }
 
 /// How unlikely it is that someone wrote this value: nothing for words, ids and times of our days.
