@@ -18,3 +18,4 @@ pub mod behavior;
 pub mod hurtful;
 pub mod laws;
 pub mod random;
+pub mod tables;

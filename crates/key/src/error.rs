@@ -57,7 +57,8 @@ impl Error {
 }
 
 /// Why one value was refused, before the field's number is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Refusal(pub(crate) Cow<'static, str>);
 
 impl Refusal {

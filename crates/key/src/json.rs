@@ -17,6 +17,9 @@
 //! or text; bytes are hex; uuid and date are text; a timestamp is RFC 3339 or nanoseconds since 1970; a duration
 //! is nanoseconds, or text such as `1h30m`. `"desc"` and `"nulls"` may stand beside the type.
 //! What [`to_json`] gives, [`from_json`] takes, and both mean the same key.
+//!
+//! Within documents JSON is plain: [`plain_from_json`] and [`plain_to_json`] know no types, an array is a list, an
+//! object a map.
 
 use serde_json::{Map, Number, Value as Json};
 
@@ -238,6 +241,74 @@ fn value_to(kind: &Type, value: &Value<'_>) -> Json {
         (Value::Duration(value), _) => value.nanos().into(),
         (Value::Tuple(values), Type::Tuple(fields)) => values_to_json(fields, values),
         (Value::Tuple(_), _) => Json::Array(Vec::new()),
+        (Value::List(_) | Value::Map(_), _) => plain_to_json(value),
+    }
+}
+
+/// Reads a value of a document from plain JSON.
+///
+/// An array is a list, an object a map. A number is i64, else u64, if it has neither point nor exponent; f64 if an f64
+/// has all its digits; else decimal. A number with more digits than a decimal keeps is refused.
+pub fn plain_from_json(json: &Json) -> Result<Value<'static>, Refusal> {
+    Ok(match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => (*value).into(),
+        Json::Number(number) => plain_number(number.as_str())?,
+        Json::String(text) => text.clone().into(),
+        Json::Array(values) => Value::List(values.iter().map(plain_from_json).collect::<Result<_, _>>()?),
+        Json::Object(entries) => {
+            let entries = entries.iter().map(|(name, json)| Ok((name.clone(), plain_from_json(json)?)));
+            Value::map(entries.collect::<Result<Vec<_>, Refusal>>()?)
+        }
+    })
+}
+
+fn plain_number(text: &str) -> Result<Value<'static>, Refusal> {
+    if let Ok(value) = text.parse::<i64>() {
+        return Ok(value.into());
+    }
+    if let Ok(value) = text.parse::<u64>() {
+        return Ok(value.into());
+    }
+    if text.contains(['.', 'e', 'E'])
+        && let Ok(value) = text.parse::<f64>()
+        && digits(text) == digits(&format!("{value:e}"))
+    {
+        return Ok(value.into());
+    }
+    let refuse = |error: Error| Refusal::new(format!("{error}: write it as a string to keep all of it"));
+    Ok(Value::Decimal(text.parse().map_err(refuse)?))
+}
+
+/// The digits of a number without zeros at either end, and the power of ten of the last: equal numbers have equal ones.
+fn digits(number: &str) -> Option<(String, i64)> {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let mantissa = mantissa.trim_start_matches('-');
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let digits = all.trim_end_matches('0');
+    let behind = i64::try_from(all.len() - digits.len()).ok()? - i64::try_from(fraction.len()).ok()?;
+    let exponent = exponent.parse::<i64>().ok()?.checked_add(behind)?;
+    let digits = digits.trim_start_matches('0');
+    // Zero has no digits, and any exponent.
+    Some((digits.to_owned(), if digits.is_empty() { 0 } else { exponent }))
+}
+
+/// Writes a value of a document as plain JSON.
+///
+/// What JSON has no type for becomes text, or a number, as in keys; a decimal becomes a number with all its digits.
+/// [`plain_from_json`] reads that text as text: the schema's type of a field brings the value back.
+pub fn plain_to_json(value: &Value<'_>) -> Json {
+    match value {
+        Value::Decimal(value) => {
+            let text = value.to_string();
+            serde_json::from_str(&text).unwrap_or(Json::String(text))
+        }
+        Value::Tuple(values) | Value::List(values) => Json::Array(values.iter().map(plain_to_json).collect()),
+        Value::Map(entries) => Json::Object(
+            entries.iter().map(|(name, value)| (name.to_string(), plain_to_json(value))).collect(),
+        ),
+        value => value_to(&Type::Null, value),
     }
 }
 

@@ -32,6 +32,7 @@
 #![deny(clippy::little_endian_bytes, clippy::host_endian_bytes)]
 
 pub mod casefold;
+mod compare;
 pub mod composite;
 mod decimal;
 mod error;

@@ -1,13 +1,14 @@
 //! A field's value, as it is before it becomes bytes and after it was read from them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
 use crate::decimal::Decimal;
 use crate::time::{Date, Duration, Timestamp};
 
-/// One value of a key. Text and bytes are borrowed from the key where its bytes allow it.
+/// One value of a key or a document. Text and bytes are borrowed from what was read where its bytes allow it.
 ///
 /// Narrower numbers convert: `Value::from(7_i16)` is `Value::Int(7)`.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +22,7 @@ pub enum Value<'a> {
     Int(i64),
     /// An unsigned integer.
     Uint(u64),
-    /// A floating-point number. NaN has no place in an order and is refused by every format.
+    /// A floating-point number. NaN has no place in an order and is refused by every key format.
     Float(f64),
     /// A decimal number.
     Decimal(Decimal),
@@ -39,9 +40,25 @@ pub enum Value<'a> {
     Duration(Duration),
     /// Values in a row, compared one after the other; a shorter tuple sorts before what extends it.
     Tuple(Vec<Value<'a>>),
+    /// Any number of values in a row. Only documents have lists: no key format takes one.
+    List(Vec<Value<'a>>),
+    /// Names with their values, sorted by name, each name once: [`Value::map`] brings them there. Only documents have
+    /// maps: no key format takes one.
+    Map(Vec<(Cow<'a, str>, Value<'a>)>),
 }
 
-impl Value<'_> {
+impl<'a> Value<'a> {
+    /// A map of these names and values. Of values with the same name, the last one stays.
+    pub fn map<K: Into<Cow<'a, str>>, V: Into<Value<'a>>>(entries: impl IntoIterator<Item = (K, V)>) -> Self {
+        let entries = entries.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Self::Map(entries.collect::<BTreeMap<_, _>>().into_iter().collect())
+    }
+
+    /// A list of these values.
+    pub fn list<V: Into<Value<'a>>>(values: impl IntoIterator<Item = V>) -> Self {
+        Self::List(values.into_iter().map(Into::into).collect())
+    }
+
     /// What kind of value this is, in the words that types use.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -58,6 +75,19 @@ impl Value<'_> {
             Self::Date(_) => "date",
             Self::Duration(_) => "duration",
             Self::Tuple(_) => "tuple",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
+        }
+    }
+
+    /// The same value, its text and bytes borrowed from it.
+    pub fn borrowed(&self) -> Value<'_> {
+        match self {
+            Self::Str(text) => Value::Str(Cow::Borrowed(text)),
+            Self::Bytes(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
+            Self::Tuple(values) => Value::Tuple(values.iter().map(Value::borrowed).collect()),
+            Self::List(values) => Value::List(values.iter().map(Value::borrowed).collect()),
+            other => other.clone(),
         }
     }
 
@@ -77,6 +107,13 @@ impl Value<'_> {
             Self::Date(v) => Value::Date(v),
             Self::Duration(v) => Value::Duration(v),
             Self::Tuple(v) => Value::Tuple(v.into_iter().map(Value::into_owned).collect()),
+            Self::List(v) => Value::List(v.into_iter().map(Value::into_owned).collect()),
+            Self::Map(v) => {
+                let owned = |(name, value): (Cow<'_, str>, Value<'_>)| {
+                    (Cow::Owned(name.into_owned()), value.into_owned())
+                };
+                Value::Map(v.into_iter().map(owned).collect())
+            }
         }
     }
 }

@@ -46,7 +46,14 @@ pub use keyloom_key as key;
 #[doc(inline)]
 pub use keyloom_lmdb as lmdb;
 #[doc(inline)]
+pub use keyloom_plan as plan;
+#[doc(inline)]
+pub use keyloom_schema as schema;
+pub use keyloom_schema::{Document, field, row};
+#[doc(inline)]
 pub use keyloom_store as store;
+pub use keyloom_store::{MemoryStore, Wait};
+pub use keyloom_table::*;
 
 /// The README's example, compiled and run with the others.
 #[cfg(doctest)]

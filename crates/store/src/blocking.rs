@@ -1,6 +1,9 @@
 //! Stores for programs that are not async: each call waits for its answer.
 
+use std::future::Future;
 use std::ops::ControlFlow;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use keyloom_key::Span;
 
@@ -9,6 +12,41 @@ use crate::capability::Capability;
 use crate::error::Error;
 use crate::scan::{Direction, Limits, Page};
 use crate::store::{Read, Sequence, Store};
+
+/// Waits for a future and returns what it gives.
+///
+/// Not inside an async program, whose threads must not wait. One that is ready at once, as most reads of a store in
+/// this process are, costs nothing beyond its own work.
+///
+/// ```
+/// assert_eq!(keyloom_store::wait(async { 1 + 1 }), 2);
+/// ```
+pub fn wait<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => pollster::block_on(future),
+    }
+}
+
+/// [`wait`] as a method of every future.
+///
+/// Not inside an async program, whose threads must not wait.
+///
+/// ```
+/// use keyloom_store::{Batch, MemoryStore, Store, Wait};
+/// let sequence = MemoryStore::new().commit(Batch::new().put("a", "1")).wait()?;
+/// assert_eq!(sequence.0, 1);
+/// # Ok::<(), keyloom_store::Error>(())
+/// ```
+pub trait Wait: Future + Sized {
+    /// Waits, and returns what the future gives.
+    fn wait(self) -> Self::Output {
+        wait(self)
+    }
+}
+
+impl<F: Future> Wait for F {}
 
 /// A store, or a snapshot of one, whose calls wait.
 ///
@@ -31,7 +69,7 @@ impl<S> Blocking<S> {
 impl<S: Read> Blocking<S> {
     /// [`Read::get`].
     pub fn get<T: Send>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T + Send) -> Result<Option<T>, Error> {
-        pollster::block_on(self.0.get(key, look))
+        self.0.get(key, look).wait()
     }
 
     /// [`Read::get_many`].
@@ -40,7 +78,7 @@ impl<S: Read> Blocking<S> {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> Result<(), Error> {
-        pollster::block_on(self.0.get_many(keys, look))
+        self.0.get_many(keys, look).wait()
     }
 
     /// [`Read::scan`].
@@ -51,7 +89,7 @@ impl<S: Read> Blocking<S> {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> Result<Page, Error> {
-        pollster::block_on(self.0.scan(span, direction, limits, look))
+        self.0.scan(span, direction, limits, look).wait()
     }
 }
 
@@ -63,16 +101,21 @@ impl<S: Store> Blocking<S> {
 
     /// [`Store::commit`].
     pub fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
-        pollster::block_on(self.0.commit(batch))
+        self.0.commit(batch).wait()
+    }
+
+    /// [`Store::flush`].
+    pub fn flush(&self) -> Result<(), Error> {
+        self.0.flush().wait()
     }
 
     /// [`Store::sequence`].
     pub fn sequence(&self) -> Result<Sequence, Error> {
-        pollster::block_on(self.0.sequence())
+        self.0.sequence().wait()
     }
 
     /// [`Store::snapshot`].
     pub fn snapshot(&self) -> Result<Blocking<S::Snapshot>, Error> {
-        pollster::block_on(self.0.snapshot()).map(Blocking)
+        self.0.snapshot().wait().map(Blocking)
     }
 }

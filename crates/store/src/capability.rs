@@ -1,5 +1,7 @@
 //! What a store can do, as a value that the table layer and the behaviour suite read.
 
+use std::time::Duration;
+
 /// What a store offers beyond single reads and writes, and its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,6 +14,8 @@ pub struct Capability {
     pub conditions: bool,
     /// A state of the store can be held and read while others write.
     pub snapshot: bool,
+    /// How long a snapshot can be read, after which it is [expired](crate::Error::Expired); `None` if for ever.
+    pub snapshot_age: Option<Duration>,
     /// One order runs across all keys, so that a span is one scan.
     pub ordered: bool,
     /// No other process writes while this one has the store open.
@@ -32,6 +36,7 @@ impl Capability {
             atomic_batch: false,
             conditions: false,
             snapshot: false,
+            snapshot_age: None,
             ordered: false,
             exclusive: false,
             durable: false,

@@ -1,14 +1,17 @@
 //! What can go wrong in a store: few kinds, one for each thing the caller can do about it.
 
 use std::borrow::Cow;
+use std::time::Duration;
+
+use crate::batch::Condition;
 
 /// Why a store did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A condition of the batch does not hold: nothing was written. Read again and decide anew.
+    /// This condition of the batch does not hold: nothing was written. Read again and decide anew.
     #[error("conflict: {0}")]
-    Conflict(Cow<'static, str>),
+    Conflict(Box<Condition>),
     /// The store does not take such a key or value: nothing was written. Make it smaller; a key must not be empty.
     #[error("refused: {0}")]
     Refused(Cow<'static, str>),
@@ -23,6 +26,12 @@ pub enum Error {
     /// Others use the store in a way that excludes this: try again later.
     #[error("busy: {0}")]
     Busy(Cow<'static, str>),
+    /// There is no room to write: nothing was written. Make room and try again.
+    #[error("full: {0}")]
+    Full(Cow<'static, str>),
+    /// The snapshot is too old to be read: take a new one.
+    #[error("snapshot is past its age of {0:?}: take a new one")]
+    Expired(Duration),
     /// The data is not what was written: restore it.
     #[error("damaged: {0}")]
     Damaged(Cow<'static, str>),

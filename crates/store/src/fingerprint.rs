@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// The number of keys that were seen and a hash of them and their values, in their order.
+/// The number of keys that were seen and a hash of them and their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
     rows: u64,
@@ -21,26 +21,27 @@ impl Fingerprint {
     }
 }
 
-/// Takes a fingerprint key by key, in ascending order.
+/// Takes a fingerprint key by key, in any order: a scan may run either way.
 #[derive(Default)]
 pub struct Fingerprinter {
     rows: u64,
-    state: Xxh3,
+    hash: u64,
 }
 
 impl Fingerprinter {
-    /// Takes in the next key and its value.
+    /// Takes in a key and its value.
     pub fn add(&mut self, key: &[u8], value: &[u8]) {
         self.rows += 1;
-        // Lengths first, so that no two rows run together.
-        for part in [key, value] {
-            self.state.update(&part.len().to_be_bytes());
-            self.state.update(part);
-        }
+        let mut row = Xxh3::new();
+        // The key's length first, so that no key runs into its value.
+        row.update(&key.len().to_be_bytes());
+        row.update(key);
+        row.update(value);
+        self.hash = self.hash.wrapping_add(row.digest());
     }
 
     /// The fingerprint of all that was taken in.
     pub fn finish(self) -> Fingerprint {
-        Fingerprint { rows: self.rows, hash: self.state.digest() }
+        Fingerprint { rows: self.rows, hash: self.hash }
     }
 }

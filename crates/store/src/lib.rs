@@ -22,7 +22,7 @@
 //! ```
 //!
 //! The trait is async, because a cluster is, with static dispatch: no future is boxed and no value is copied on the way
-//! to the closure that looks at it. [`Blocking`] is for programs that are not async. What a store can do beyond the least
+//! to the closure that looks at it. [`Blocking`] and [`Wait`] are for programs that are not async. What a store can do beyond the least
 //! is its [`Capability`]; the testkit's behaviour suite picks its cases by it.
 
 #![forbid(unsafe_code)]
@@ -30,17 +30,21 @@
 mod batch;
 mod blocking;
 mod capability;
+mod durability;
 mod error;
 mod fingerprint;
 mod memory;
+mod overlay;
 mod scan;
 mod store;
 
 pub use batch::{Batch, Condition, Write};
-pub use blocking::Blocking;
+pub use blocking::{Blocking, Wait, wait};
 pub use capability::Capability;
+pub use durability::Durability;
 pub use error::Error;
 pub use fingerprint::{Fingerprint, Fingerprinter};
 pub use memory::{MemorySnapshot, MemoryStore};
+pub use overlay::{Look, Overlaid, Overlay};
 pub use scan::{Counter, Direction, Limits, Page};
 pub use store::{Read, Sequence, Store};

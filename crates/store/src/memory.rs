@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::future::{Future, ready};
 use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
 
 use keyloom_key::Span;
 
@@ -34,16 +35,24 @@ use crate::store::{Read, Sequence, Store};
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
     shared: Arc<RwLock<State>>,
+    snapshot_age: Option<Duration>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     sequence: u64,
     keys: BTreeMap<Vec<u8>, Versions>,
-    /// How many snapshots there are of each sequence.
-    snapshots: BTreeMap<u64, usize>,
+    /// The snapshots of each sequence that can be read.
+    snapshots: BTreeMap<u64, Taken>,
     /// Keys with versions that only a snapshot needs, or that are deleted.
     stale: Vec<Vec<u8>>,
+}
+
+/// Snapshots of one sequence: how many there are, and when the last was taken.
+#[derive(Debug)]
+struct Taken {
+    count: usize,
+    last: Instant,
 }
 
 /// The versions of a key, newest first; `None` is deleted.
@@ -109,6 +118,11 @@ impl State {
         }
     }
 
+    /// Forgets snapshots that are too old to be read.
+    fn expire(&mut self, age: Duration) {
+        self.snapshots.retain(|_, taken| taken.last.elapsed() <= age);
+    }
+
     /// Drops what no reader can see any more.
     fn sweep(&mut self) {
         let oldest = self.oldest();
@@ -130,6 +144,11 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// An empty store whose snapshots can be read for so long. Without, they can be for ever.
+    pub fn with_snapshot_age(age: Duration) -> Self {
+        Self { snapshot_age: Some(age), ..Self::default() }
+    }
+
     // A panic while the lock is held leaves the state whole: it is only changed by steps that cannot fail.
     fn read(&self) -> RwLockReadGuard<'_, State> {
         self.shared.read().unwrap_or_else(PoisonError::into_inner)
@@ -146,7 +165,10 @@ impl MemoryStore {
         }
         let mut state = self.write();
         if let Some(failed) = conditions.iter().find(|condition| !state.holds(condition)) {
-            return Err(Error::Conflict(failed.to_string().into()));
+            return Err(Error::Conflict(Box::new(failed.clone())));
+        }
+        if let Some(age) = self.snapshot_age {
+            state.expire(age);
         }
         state.sequence += 1;
         writes.into_iter().for_each(|write| state.write(write));
@@ -173,7 +195,8 @@ impl Read for MemoryStore {
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> impl Future<Output = Result<(), Error>> + Send {
         let state = self.read();
-        ready(get_many(&state, state.sequence, keys, look))
+        get_many(&state, state.sequence, keys, look);
+        ready(Ok(()))
     }
 
     fn scan(
@@ -196,6 +219,7 @@ impl Store for MemoryStore {
             atomic_batch: true,
             conditions: true,
             snapshot: true,
+            snapshot_age: self.snapshot_age,
             ordered: true,
             exclusive: true,
             ..Capability::least("memory")
@@ -213,8 +237,10 @@ impl Store for MemoryStore {
     fn snapshot(&self) -> impl Future<Output = Result<MemorySnapshot, Error>> + Send {
         let mut state = self.write();
         let sequence = state.sequence;
-        *state.snapshots.entry(sequence).or_default() += 1;
-        ready(Ok(MemorySnapshot { store: self.clone(), sequence }))
+        let now = Instant::now();
+        let taken = state.snapshots.entry(sequence).or_insert(Taken { count: 0, last: now });
+        *taken = Taken { count: taken.count + 1, last: now };
+        ready(Ok(MemorySnapshot { store: self.clone(), sequence, taken: now }))
     }
 }
 
@@ -223,14 +249,27 @@ impl Store for MemoryStore {
 pub struct MemorySnapshot {
     store: MemoryStore,
     sequence: u64,
+    taken: Instant,
+}
+
+impl MemorySnapshot {
+    fn read<T>(&self, read: impl FnOnce(&State) -> T) -> Result<T, Error> {
+        let state = self.store.read();
+        match self.store.snapshot_age {
+            // Under the lock: no commit can drop what is being read.
+            Some(age) if self.taken.elapsed() > age => Err(Error::Expired(age)),
+            _ => Ok(read(&state)),
+        }
+    }
 }
 
 impl Drop for MemorySnapshot {
     fn drop(&mut self) {
         let mut state = self.store.write();
-        if let Some(count) = state.snapshots.get_mut(&self.sequence) {
-            *count -= 1;
-            if *count == 0 {
+        // It is not there if it has expired.
+        if let Some(taken) = state.snapshots.get_mut(&self.sequence) {
+            taken.count -= 1;
+            if taken.count == 0 {
                 state.snapshots.remove(&self.sequence);
                 state.sweep();
             }
@@ -244,7 +283,7 @@ impl Read for MemorySnapshot {
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T + Send,
     ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
-        ready(Ok(self.store.read().get(key, self.sequence).map(look)))
+        ready(self.read(|state| state.get(key, self.sequence).map(look)))
     }
 
     fn get_many<K: AsRef<[u8]> + Sync>(
@@ -252,7 +291,7 @@ impl Read for MemorySnapshot {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> impl Future<Output = Result<(), Error>> + Send {
-        ready(get_many(&self.store.read(), self.sequence, keys, look))
+        ready(self.read(|state| get_many(state, self.sequence, keys, look)))
     }
 
     fn scan(
@@ -262,7 +301,7 @@ impl Read for MemorySnapshot {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> impl Future<Output = Result<Page, Error>> + Send {
-        ready(Ok(scan(&self.store.read(), self.sequence, span, direction, limits, look)))
+        ready(self.read(|state| scan(state, self.sequence, span, direction, limits, look)))
     }
 }
 
@@ -271,9 +310,8 @@ fn get_many<K: AsRef<[u8]>>(
     sequence: u64,
     keys: &[K],
     mut look: impl FnMut(usize, Option<&[u8]>),
-) -> Result<(), Error> {
+) {
     keys.iter().enumerate().for_each(|(number, key)| look(number, state.get(key.as_ref(), sequence)));
-    Ok(())
 }
 
 fn scan(

@@ -14,6 +14,16 @@ pub enum Direction {
     Backward,
 }
 
+impl Direction {
+    /// Whether a scan comes to `one` before `other`.
+    pub(crate) fn is_before(self, one: &[u8], other: &[u8]) -> bool {
+        match self {
+            Self::Forward => one < other,
+            Self::Backward => other < one,
+        }
+    }
+}
+
 /// How much one page may take. Whichever limit is met first ends it; a page takes one row at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -75,12 +85,12 @@ impl Counter {
     }
 
     /// The page of a scan that came to the end of its span.
-    pub fn finished(self) -> Page {
+    pub fn finished(&self) -> Page {
         Page { rows: self.rows, bytes: self.bytes, rest: None }
     }
 
     /// The page of a scan that stopped after the row with key `last`.
-    pub fn stopped(self, span: &Span, direction: Direction, last: &[u8]) -> Page {
+    pub fn stopped(&self, span: &Span, direction: Direction, last: &[u8]) -> Page {
         let rest = match direction {
             Direction::Forward => Span { start: [last, &[0]].concat(), end: span.end.clone() },
             Direction::Backward => Span { start: span.start.clone(), end: Some(last.to_vec()) },

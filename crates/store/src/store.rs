@@ -1,6 +1,6 @@
 //! What every store does. The lists under *Behavior* are the table of contents of the behaviour suite.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::ops::ControlFlow;
 
 use keyloom_key::Span;
@@ -58,6 +58,34 @@ pub trait Read: Send + Sync {
     ) -> impl Future<Output = Result<Page, Error>> + Send;
 }
 
+impl<R: Read> Read for &R {
+    fn get<T: Send>(
+        &self,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
+        (**self).get(key, look)
+    }
+
+    fn get_many<K: AsRef<[u8]> + Sync>(
+        &self,
+        keys: &[K],
+        look: impl FnMut(usize, Option<&[u8]>) + Send,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        (**self).get_many(keys, look)
+    }
+
+    fn scan(
+        &self,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
+    ) -> impl Future<Output = Result<Page, Error>> + Send {
+        (**self).scan(span, direction, limits, look)
+    }
+}
+
 /// A store of sorted bytes.
 pub trait Store: Read {
     /// A state of the store that stays as it is.
@@ -76,6 +104,16 @@ pub trait Store: Read {
     /// - Each commit has a greater sequence than the ones before it, an empty one too.
     fn commit(&self, batch: Batch) -> impl Future<Output = Result<Sequence, Error>> + Send;
 
+    /// Waits until every commit that was acknowledged before the call survives the machine.
+    ///
+    /// Does nothing where commits do so anyway, or where nothing survives.
+    ///
+    /// # Behavior
+    /// - Changes nothing that can be read.
+    fn flush(&self) -> impl Future<Output = Result<(), Error>> + Send {
+        ready(Ok(()))
+    }
+
     /// The sequence of the last commit.
     fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send;
 
@@ -83,5 +121,6 @@ pub trait Store: Read {
     ///
     /// # Behavior
     /// - Sees what was committed before the call and nothing that comes after it.
+    /// - Past the store's [`snapshot_age`](Capability::snapshot_age) every read of it is [`Error::Expired`].
     fn snapshot(&self) -> impl Future<Output = Result<Self::Snapshot, Error>> + Send;
 }

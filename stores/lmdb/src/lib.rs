@@ -21,15 +21,30 @@
 //! commit ─┘
 //! ```
 //!
+//! With [`Durability::Buffered`](keyloom_store::Durability::Buffered) a commit is answered when it is in memory, and the
+//! thread writes what has gathered:
+//!
+//! ```text
+//! commit ─→ buffer ─→ answer
+//!              └─→ flusher thread, every few milliseconds ─→ write transaction ─→ sync
+//! ```
+//!
 //! What it promises, and what it does not yet do, is in the crate's README.
 
+mod buffer;
+mod condition;
 mod config;
+mod engine;
 mod error;
+mod flusher;
 mod lock;
 mod scan;
+mod snapshot;
 mod store;
+mod transaction;
 mod value;
 mod writer;
 
 pub use config::Options;
-pub use store::{LmdbSnapshot, LmdbStore, MAX_KEY};
+pub use snapshot::LmdbSnapshot;
+pub use store::{LmdbStore, MAX_KEY};

@@ -55,6 +55,17 @@ impl WriterLock {
         Ok(writing)
     }
 
+    /// Whether another process waits for the right to write.
+    pub(crate) fn is_wanted(&self) -> bool {
+        match self.waiter.file.try_lock() {
+            Ok(()) => {
+                drop(Writing(&self.waiter));
+                false
+            }
+            Err(_) => true,
+        }
+    }
+
     fn wait_at<'a>(&self, place: &'a Place, start: Instant) -> Result<Writing<'a>, Error> {
         let mut pause = Duration::from_micros(100);
         loop {

@@ -1,8 +1,6 @@
-//! The store itself: opening a file, reading from its map, sending commits to the writer.
+//! The store itself: opening a file, reading from its map, sending commits to the thread that writes.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::fs::File;
 use std::future::{Future, ready};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -10,27 +8,29 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 
-use heed::types::Bytes;
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
 use keyloom_key::Span;
-use keyloom_store::{Batch, Capability, Direction, Error, Limits, Page, Read, Sequence, Store};
+use keyloom_store::{
+    Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Sequence, Store, Write,
+};
 use tokio::sync::oneshot;
 
+use crate::buffer::{Admission, Buffer};
 use crate::config::Options;
-use crate::error::{engine, file};
+use crate::engine::Engine;
+use crate::error::file;
+use crate::flusher::{Flusher, Request};
 use crate::lock::WriterLock;
-use crate::writer::{Request, Writer, sequence};
-use crate::{scan, value};
+use crate::snapshot::{LmdbSnapshot, Snapshots};
+use crate::writer::{Commit, Writer};
 
 /// The longest key, in bytes.
 ///
 /// LMDB's own limit depends on the page size of the machine; this one holds on all, so that a file can move.
 pub const MAX_KEY: usize = 1_900;
 
-/// What the file says of itself, so that another engine's file is not taken for ours.
-const FORMAT: (&[u8], &[u8]) = (b"format", b"keyloom lmdb 0");
-
 /// A store in one file. Clones share it, and so do all that open the same file in one process.
+///
+/// When the last of them and the last snapshot is dropped, what is buffered is flushed and the file is closed.
 #[derive(Debug, Clone)]
 pub struct LmdbStore {
     shared: Arc<Shared>,
@@ -38,20 +38,37 @@ pub struct LmdbStore {
 
 #[derive(Debug)]
 struct Shared {
-    env: Env<WithoutTls>,
-    data: Database<Bytes, Bytes>,
-    meta: Database<Bytes, Bytes>,
-    // Taken when the store is dropped: the writer ends when nobody can send, and must have ended before the
-    // file can be opened again.
-    requests: Option<Sender<Request>>,
-    writer: Option<JoinHandle<()>>,
+    engine: Engine,
+    snapshots: Arc<Snapshots>,
+    // Dropped in this order: the thread ends when nobody can send, and must have ended before the file can be
+    // opened again.
+    way: Way,
+    _thread: Thread,
 }
 
-impl Drop for Shared {
+/// The way of a commit.
+#[derive(Debug)]
+enum Way {
+    Synced(Sender<Commit>),
+    Buffered { buffer: Arc<Buffer>, requests: Sender<Request> },
+}
+
+/// A thread that is waited for when this is dropped.
+#[derive(Debug)]
+struct Thread(Option<JoinHandle<()>>);
+
+impl Thread {
+    fn start(work: impl FnOnce() + Send + 'static) -> Result<Self, Error> {
+        let thread = std::thread::Builder::new().name("keyloom-writer".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| Error::Failed(format!("no thread to write: {error}").into()))?;
+        Ok(Self(Some(thread)))
+    }
+}
+
+impl Drop for Thread {
     fn drop(&mut self) {
-        drop(self.requests.take());
-        if let Some(writer) = self.writer.take() {
-            let _ = writer.join();
+        if let Some(thread) = self.0.take() {
+            let _ = thread.join();
         }
     }
 }
@@ -67,6 +84,11 @@ impl LmdbStore {
 
     /// Opens the file with these options, or creates it. A file that this process has open already is shared as it is.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
+        if options.durability == Durability::Written {
+            // LMDB can only do so by leaving the order of its writes to the system, which may ruin the file.
+            let what = "promise `written`: open it `synced` or `buffered`".into();
+            return Err(Error::Unsupported { store: "lmdb", what });
+        }
         let path = absolute(path.as_ref())?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shared) = open.get(&path).and_then(Weak::upgrade) {
@@ -78,35 +100,107 @@ impl LmdbStore {
         Ok(Self { shared })
     }
 
-    fn read<T>(&self, read: impl FnOnce(&RoTxn<'_, WithoutTls>) -> Result<T, Error>) -> Result<T, Error> {
-        read(&self.shared.env.read_txn().map_err(engine)?)
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.shared.engine
     }
 
-    fn send(&self, batch: Batch) -> Result<oneshot::Receiver<Result<Sequence, Error>>, Error> {
-        let (writes, conditions) = batch.into_parts();
-        for write in &writes {
-            match write.key.len() {
-                0 => return Err(Error::Refused("the empty key".into())),
-                length if length > MAX_KEY => {
-                    let start = write.key.get(..32).unwrap_or_default().escape_ascii();
-                    let reason = format!("a key of {length} bytes ({start}…), where {MAX_KEY} is the most");
-                    return Err(Error::Refused(reason.into()));
-                }
-                _ => {}
+    pub(crate) fn snapshots(&self) -> &Snapshots {
+        &self.shared.snapshots
+    }
+
+    fn get_now<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
+        let engine = self.engine();
+        let Way::Buffered { buffer, .. } = &self.shared.way else {
+            return engine.get(&*engine.read()?, key, look);
+        };
+        let state = buffer.read()?;
+        match state.get(key) {
+            Some(value) => Ok(value.map(look)),
+            None => {
+                let txn = engine.read()?;
+                drop(state);
+                engine.get(&txn, key, look)
             }
         }
-        let (answer, answered) = oneshot::channel();
-        let sent =
-            self.shared.requests.as_ref().map(|sender| sender.send(Request { writes, conditions, answer }));
-        match sent {
-            Some(Ok(())) => Ok(answered),
-            _ => Err(gone()),
+    }
+
+    fn get_many_now<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        mut look: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Error> {
+        let engine = self.engine();
+        let Way::Buffered { buffer, .. } = &self.shared.way else {
+            return engine.get_many(&*engine.read()?, keys, look);
+        };
+        let state = buffer.read()?;
+        let txn = engine.read()?;
+        for (number, key) in keys.iter().enumerate() {
+            let key = key.as_ref();
+            match state.get(key) {
+                Some(value) => look(number, value),
+                None => engine.get_many(&txn, &[key], |_, value| look(number, value))?,
+            }
         }
+        Ok(())
+    }
+
+    fn scan_now(
+        &self,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<Page, Error> {
+        let engine = self.engine();
+        let Way::Buffered { buffer, .. } = &self.shared.way else {
+            return engine.page(&*engine.read()?, span, direction, limits, look);
+        };
+        let state = buffer.read()?;
+        let txn = engine.read()?;
+        if state.sequence().is_none() {
+            drop(state);
+            return engine.page(&txn, span, direction, limits, look);
+        }
+        state.page(engine, &txn, span, direction, limits, &mut look)
+    }
+
+    fn sequence_now(&self) -> Result<Sequence, Error> {
+        let buffered = match &self.shared.way {
+            Way::Synced(_) => None,
+            // What leaves the buffer after this look is in the file before the next.
+            Way::Buffered { buffer, .. } => buffer.read()?.sequence(),
+        };
+        let engine = self.engine();
+        buffered.map_or_else(|| engine.sequence(&*engine.read()?), Ok)
     }
 }
 
-fn gone() -> Error {
-    Error::Failed("the writer has ended: open the file anew".into())
+/// Hands something to the thread that writes, and waits for its answer.
+async fn ask<T, Q>(
+    to: &Sender<Q>,
+    question: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Q,
+) -> Result<T, Error> {
+    let gone = || Error::Failed("the writer has ended: open the file anew".into());
+    let (answer, answered) = oneshot::channel();
+    to.send(question(answer)).map_err(|_| gone())?;
+    answered.await.unwrap_or_else(|_| Err(gone()))
+}
+
+/// Refuses keys that LMDB does not take, before anything is written.
+fn check_keys(writes: &[Write]) -> Result<(), Error> {
+    for write in writes {
+        match write.key.len() {
+            0 => return Err(Error::Refused("the empty key".into())),
+            length if length > MAX_KEY => {
+                let start = write.key.get(..32).unwrap_or_default().escape_ascii();
+                let reason = format!("a key of {length} bytes ({start}…), where {MAX_KEY} is the most");
+                return Err(Error::Refused(reason.into()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The path from the root, with its links followed, so that a file has one name.
@@ -121,88 +215,31 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 
 impl Shared {
     fn open(path: &Path, options: Options) -> Result<Self, Error> {
-        let created = !path.exists();
-        let env = open_env(path, options)?;
-        check_length(path, &env)?;
-        // Readers that died in the middle would keep old pages for ever.
-        env.clear_stale_readers().map_err(engine)?;
-        let (data, meta) = open_databases(&env)?;
-        if created && let Some(folder) = path.parent() {
-            // The file's name must survive a crash as the file does.
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| file(folder, &error))?;
-        }
+        let engine = Engine::open(path, options)?;
         let lock = WriterLock::open(path, options.busy_timeout)?;
-        let (requests, received) = channel();
-        let writer = Writer { env: env.clone(), data, meta, lock };
-        let writer = std::thread::Builder::new()
-            .name("keyloom-writer".to_owned())
-            .spawn(move || writer.run(&received));
-        let writer = writer.map_err(|error| Error::Failed(format!("no thread to write: {error}").into()))?;
-        Ok(Self { env, data, meta, requests: Some(requests), writer: Some(writer) })
-    }
-}
-
-#[allow(unsafe_code, reason = "mapping a file is unsafe: another program may change it behind the map")]
-fn open_env(path: &Path, options: Options) -> Result<Env<WithoutTls>, Error> {
-    let mut map_size = options.map_size;
-    loop {
-        let mut open = EnvOpenOptions::new().read_txn_without_tls();
-        open.map_size(map_size).max_readers(options.readers).max_dbs(2);
-        // SAFETY: NO_SUB_DIR only says that the path is a file. The file is opened once in this process (OPEN), LMDB's
-        // own lock keeps other processes of ours in step, and nothing here writes to the map. That other programs do not
-        // change the file is asked of the user in the README.
-        let opened = unsafe { open.flags(EnvFlags::NO_SUB_DIR).open(path) };
-        match opened {
-            // Address space is what a small machine, a limit or a checker like valgrind is short of.
-            Err(heed::Error::Io(error))
-                if error.kind() == std::io::ErrorKind::OutOfMemory && map_size > 1 << 26 =>
-            {
-                map_size /= 2;
+        let snapshots = Arc::new(Snapshots::new(options.max_snapshot_age));
+        let (way, thread) = match options.durability {
+            Durability::Buffered { entries, interval } => {
+                let buffer = Arc::new(Buffer::new(entries));
+                let (requests, received) = channel();
+                let flusher = Flusher {
+                    engine: engine.clone(),
+                    lock,
+                    buffer: Arc::clone(&buffer),
+                    interval,
+                    snapshots: Arc::clone(&snapshots),
+                };
+                (Way::Buffered { buffer, requests }, Thread::start(move || flusher.run(&received))?)
             }
-            Err(heed::Error::Io(error)) => return Err(file(path, &error)),
-            opened => return opened.map_err(engine),
-        }
+            Durability::Synced | Durability::Written => {
+                let (commits, received) = channel();
+                let snapshots = Arc::clone(&snapshots);
+                let writer = Writer { engine: engine.clone(), lock, snapshots, failed: None };
+                (Way::Synced(commits), Thread::start(move || writer.run(&received))?)
+            }
+        };
+        Ok(Self { engine, snapshots, way, _thread: thread })
     }
-}
-
-/// Refuses a file that ends before its last page: reading there would kill the process.
-fn check_length(path: &Path, env: &Env<WithoutTls>) -> Result<(), Error> {
-    let length = std::fs::metadata(path).map_err(|error| file(path, &error))?.len();
-    let page = u64::from(env.stat().page_size);
-    let pages = u64::try_from(env.info().last_page_number).unwrap_or(u64::MAX).saturating_add(1);
-    let needed = pages.saturating_mul(page);
-    if length < needed {
-        let reason = format!("{}: cut short: {length} bytes of {needed}", path.display());
-        return Err(Error::Damaged(reason.into()));
-    }
-    Ok(())
-}
-
-type Databases = (Database<Bytes, Bytes>, Database<Bytes, Bytes>);
-
-fn open_databases(env: &Env<WithoutTls>) -> Result<Databases, Error> {
-    let txn = env.read_txn().map_err(engine)?;
-    let data = env.open_database(&txn, Some("data")).map_err(engine)?;
-    let meta: Option<Database<Bytes, Bytes>> = env.open_database(&txn, Some("meta")).map_err(engine)?;
-    if let (Some(data), Some(meta)) = (data, meta) {
-        let found = meta.get(&txn, FORMAT.0).map_err(engine)?.unwrap_or_default();
-        if found != FORMAT.1 {
-            let (found, ours) = (found.escape_ascii(), FORMAT.1.escape_ascii());
-            return Err(Error::Damaged(
-                format!("the file's format is `{found}`, and this is `{ours}`").into(),
-            ));
-        }
-        // Committing keeps the handles; dropping the transaction would close them.
-        txn.commit().map_err(engine)?;
-        return Ok((data, meta));
-    }
-    drop(txn);
-    let mut txn = env.write_txn().map_err(engine)?;
-    let data = env.create_database(&mut txn, Some("data")).map_err(engine)?;
-    let meta: Database<Bytes, Bytes> = env.create_database(&mut txn, Some("meta")).map_err(engine)?;
-    meta.put(&mut txn, FORMAT.0, FORMAT.1).map_err(engine)?;
-    txn.commit().map_err(engine)?;
-    Ok((data, meta))
 }
 
 impl Read for LmdbStore {
@@ -211,7 +248,7 @@ impl Read for LmdbStore {
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T + Send,
     ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
-        ready(self.read(|txn| get(self.shared.data, txn, key, look)))
+        ready(self.get_now(key, look))
     }
 
     fn get_many<K: AsRef<[u8]> + Sync>(
@@ -219,7 +256,7 @@ impl Read for LmdbStore {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> impl Future<Output = Result<(), Error>> + Send {
-        ready(self.read(|txn| get_many(self.shared.data, txn, keys, look)))
+        ready(self.get_many_now(keys, look))
     }
 
     fn scan(
@@ -229,7 +266,7 @@ impl Read for LmdbStore {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> impl Future<Output = Result<Page, Error>> + Send {
-        ready(self.read(|txn| scan::page(self.shared.data, txn, span, direction, limits, look)))
+        ready(self.scan_now(span, direction, limits, look))
     }
 }
 
@@ -241,6 +278,7 @@ impl Store for LmdbStore {
         capability.atomic_batch = true;
         capability.conditions = true;
         capability.snapshot = true;
+        capability.snapshot_age = Some(self.shared.snapshots.age());
         capability.ordered = true;
         capability.durable = true;
         capability.max_key = MAX_KEY;
@@ -249,90 +287,40 @@ impl Store for LmdbStore {
     }
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
-        self.send(batch)?.await.unwrap_or_else(|_| Err(gone()))
+        check_keys(batch.writes())?;
+        match &self.shared.way {
+            Way::Synced(commits) => {
+                let (writes, conditions) = batch.into_parts();
+                ask(commits, |answer| Commit { writes, conditions, answer }).await
+            }
+            Way::Buffered { buffer, requests } => match buffer.admit(self.engine(), batch)? {
+                Admission::Done { sequence, flush } => {
+                    if flush {
+                        // A hint: without it the flush begins when the interval is over.
+                        let _ = requests.send(Request::Nudge);
+                    }
+                    Ok(sequence)
+                }
+                Admission::Closed(batch) => ask(requests, |answer| Request::Commit { batch, answer }).await,
+            },
+        }
+    }
+
+    async fn flush(&self) -> Result<(), Error> {
+        match &self.shared.way {
+            Way::Synced(_) => Ok(()),
+            Way::Buffered { buffer, .. } if buffer.read()?.sequence().is_none() => Ok(()),
+            Way::Buffered { requests, .. } => ask(requests, Request::Flush).await,
+        }
     }
 
     fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send {
-        ready(self.read(|txn| sequence(self.shared.meta, txn)))
+        ready(self.sequence_now())
     }
 
-    fn snapshot(&self) -> impl Future<Output = Result<LmdbSnapshot, Error>> + Send {
-        let txn = self.shared.env.clone().static_read_txn().map_err(engine);
-        ready(txn.map(|txn| LmdbSnapshot { txn: Mutex::new(txn), store: self.clone() }))
+    /// Flushes first, so that all is in the one state that is held.
+    async fn snapshot(&self) -> Result<LmdbSnapshot, Error> {
+        self.flush().await?;
+        LmdbSnapshot::take(self)
     }
-}
-
-/// A [`LmdbStore`] as it was. While it lives, the file keeps every page that it can see, and grows.
-pub struct LmdbSnapshot {
-    txn: Mutex<RoTxn<'static, WithoutTls>>,
-    // Behind the transaction, so that it is dropped after it.
-    store: LmdbStore,
-}
-
-impl fmt::Debug for LmdbSnapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LmdbSnapshot").finish_non_exhaustive()
-    }
-}
-
-impl LmdbSnapshot {
-    fn read<T>(&self, read: impl FnOnce(&RoTxn<'_, WithoutTls>) -> Result<T, Error>) -> Result<T, Error> {
-        read(&self.txn.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Read for LmdbSnapshot {
-    fn get<T: Send>(
-        &self,
-        key: &[u8],
-        look: impl FnOnce(&[u8]) -> T + Send,
-    ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
-        ready(self.read(|txn| get(self.store.shared.data, txn, key, look)))
-    }
-
-    fn get_many<K: AsRef<[u8]> + Sync>(
-        &self,
-        keys: &[K],
-        look: impl FnMut(usize, Option<&[u8]>) + Send,
-    ) -> impl Future<Output = Result<(), Error>> + Send {
-        ready(self.read(|txn| get_many(self.store.shared.data, txn, keys, look)))
-    }
-
-    fn scan(
-        &self,
-        span: &Span,
-        direction: Direction,
-        limits: Limits,
-        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
-    ) -> impl Future<Output = Result<Page, Error>> + Send {
-        ready(self.read(|txn| scan::page(self.store.shared.data, txn, span, direction, limits, look)))
-    }
-}
-
-fn get<T>(
-    data: Database<Bytes, Bytes>,
-    txn: &RoTxn<'_>,
-    key: &[u8],
-    look: impl FnOnce(&[u8]) -> T,
-) -> Result<Option<T>, Error> {
-    // LMDB takes no such keys, and so has none.
-    if key.is_empty() || key.len() > MAX_KEY {
-        return Ok(None);
-    }
-    let sealed = data.get(txn, key).map_err(engine)?;
-    sealed.map(|sealed| value::open(key, sealed).map(look)).transpose()
-}
-
-fn get_many<K: AsRef<[u8]>>(
-    data: Database<Bytes, Bytes>,
-    txn: &RoTxn<'_>,
-    keys: &[K],
-    mut look: impl FnMut(usize, Option<&[u8]>),
-) -> Result<(), Error> {
-    for (number, key) in keys.iter().enumerate() {
-        if get(data, txn, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
-            look(number, None);
-        }
-    }
-    Ok(())
 }

@@ -4,9 +4,14 @@
 //! │ value │ CRC-32 of key and value, 4 bytes │
 //! ```
 
+use std::io::Write;
+
 use keyloom_store::Error;
 
-fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
+/// How much longer a value is in the file.
+pub(crate) const SEAL: usize = 4;
+
+fn checksum(key: &[u8], value: &[u8]) -> [u8; SEAL] {
     let mut hasher = crc32fast::Hasher::new();
     // The key too: a value that lies under another key is damage.
     hasher.update(key);
@@ -14,10 +19,10 @@ fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
     hasher.finalize().to_be_bytes()
 }
 
-/// Puts a checksum behind a value.
-pub(crate) fn seal(key: &[u8], value: &mut Vec<u8>) {
-    let checksum = checksum(key, value);
-    value.extend_from_slice(&checksum);
+/// Writes a value with its checksum.
+pub(crate) fn seal(key: &[u8], value: &[u8], into: &mut impl Write) -> std::io::Result<()> {
+    into.write_all(value)?;
+    into.write_all(&checksum(key, value))
 }
 
 /// The value, if its checksum is right.

@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
 
+mod child;
+
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 use keyloom_lmdb::{LmdbStore, Options};
@@ -102,40 +103,30 @@ fn a_flipped_byte_in_a_value_is_found_and_named() {
     }
 }
 
-/// What a child process does, if this is one: `write PATH` or `hold PATH`.
-const CHILD: &str = "KEYLOOM_TEST_CHILD";
-
 fn child(task: &str, path: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "as_a_child", "--nocapture"])
-        .env(CHILD, format!("{task} {}", path.display()))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+    child::command(task, path).spawn().unwrap()
 }
 
 /// Not a test of its own: the other processes of those below.
 #[test]
 fn as_a_child() {
-    let Ok(task) = std::env::var(CHILD) else { return };
-    let (task, path) = task.split_once(' ').unwrap();
-    let mut out = std::io::stdout();
-    match task {
+    let Some((task, path)) = child::task() else { return };
+    match task.as_str() {
         // Counts upwards in three keys at once and says each number when it is committed.
         "write" => {
-            let store = open(Path::new(path));
+            let store = open(&path);
             for next in number(&store, "a").unwrap_or(0) + 1.. {
                 let batch =
                     ["a", "b", "c"].into_iter().fold(Batch::new(), |b, key| b.put(key, next.to_string()));
                 store.commit(batch).unwrap();
-                writeln!(out, "\ncommitted {next}").unwrap();
+                child::say("committed", next);
             }
         }
         // Writes for as long as it is let: keeps what a writer keeps.
         _ => {
-            let lock = File::options().create(true).append(true).open(format!("{path}.writer")).unwrap();
-            lock.lock().unwrap();
-            writeln!(out, "\ncommitted 0").unwrap();
+            let lock = File::options().create(true).append(true).open(path.with_added_extension("writer"));
+            lock.as_ref().unwrap().lock().unwrap();
+            child::say("committed", 0);
             std::thread::sleep(Duration::from_secs(60));
         }
     }
@@ -143,8 +134,7 @@ fn as_a_child() {
 
 /// The numbers that a child says it has committed.
 fn committed(child: &mut Child) -> impl Iterator<Item = u64> + use<> {
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("committed ")?.parse().ok())
+    child::said(child).filter(|(word, _)| word == "committed").map(|(_, number)| number)
 }
 
 #[test]
@@ -157,8 +147,7 @@ fn a_killed_writer_loses_nothing_and_leaves_no_half() {
         let first = numbers.next().unwrap();
         // Another moment in each round.
         std::thread::sleep(Duration::from_micros(1 + round * 1_700 % 23_000));
-        writer.kill().unwrap();
-        writer.wait().unwrap();
+        child::kill(writer);
         let acknowledged = numbers.last().unwrap_or(first);
         let store = open(&path);
         let found = ["a", "b", "c"].map(|key| number(&store, key).unwrap());
@@ -180,8 +169,7 @@ fn others_read_while_one_writes() {
     for number_said in committed(&mut writer).take(50) {
         assert!(number(&store, "a").unwrap() >= number_said);
     }
-    writer.kill().unwrap();
-    writer.wait().unwrap();
+    child::kill(writer);
 }
 
 #[test]
@@ -195,8 +183,7 @@ fn two_processes_write_in_turn() {
         store.commit(Batch::new().put("mine", mine.to_string())).unwrap();
         numbers.next().unwrap();
     }
-    writer.kill().unwrap();
-    writer.wait().unwrap();
+    child::kill(writer);
     assert_eq!(number(&store, "mine"), Some(49));
     assert!(number(&store, "a").unwrap() >= 50);
 }
@@ -215,8 +202,7 @@ fn a_writer_that_waits_too_long_is_told_so() {
         other => panic!("{other:?}"),
     }
     assert_eq!(number(&store, "a"), Some(1));
-    holder.kill().unwrap();
-    holder.wait().unwrap();
+    child::kill(holder);
     store.commit(Batch::new().put("a", "3")).unwrap();
     assert_eq!(number(&store, "a"), Some(3));
 }

@@ -22,6 +22,7 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
             run: fails_whole,
         },
         Case { name: "conditions_hold_or_conflict", made_by: |c| c.conditions, run: conditions },
+        Case { name: "a_conflict_names_the_condition", made_by: |c| c.conditions, run: named },
         Case { name: "conditions_see_spans_change", made_by: |c| c.conditions && c.ordered, run: spans },
         Case { name: "the_empty_key_is_refused_and_leaves_everything", made_by: |_| true, run: no_key },
         Case {
@@ -29,6 +30,7 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
             made_by: |c| c.max_key < 1 << 20,
             run: too_large,
         },
+        Case { name: "a_flush_changes_nothing_that_can_be_read", made_by: |_| true, run: flushes },
         Case { name: "racing_commits_have_sequences_of_their_own", made_by: |_| true, run: own_sequences },
         Case { name: "racing_increments_lose_nothing", made_by: |c| c.conditions, run: increments },
         Case { name: "racing_batches_are_seen_whole", made_by: |c| c.atomic_batch && c.snapshot, run: whole },
@@ -103,6 +105,30 @@ fn conditions<S: Store>(store: &Blocking<S>) -> Outcome {
         !conflicts(store, Batch::new().put("b", "1").require_absent("b"))?,
         "the batch met its own write"
     );
+    Ok(())
+}
+
+fn named<S: Store>(store: &Blocking<S>) -> Outcome {
+    store.commit(puts([("a", "1"), ("b", "1")]))?;
+    let wrong = Condition::Is { key: b"b".to_vec(), value: b"2".to_vec() };
+    let batch = Batch::new().put("c", "1").require_value("a", "1").require(wrong.clone()).require_absent("c");
+    match store.commit(batch) {
+        Err(Error::Conflict(condition)) => ensure_eq!(*condition, wrong),
+        other => return Err(format!("b is not 2: {other:?}").into()),
+    }
+    Ok(())
+}
+
+fn flushes<S: Store>(store: &Blocking<S>) -> Outcome {
+    store.flush()?;
+    store.commit(puts([("a", "1"), ("b", "1")]))?;
+    store.commit(Batch::new().put("a", "2").delete("b"))?;
+    let before = (rows(store, &everything(), Direction::Forward, Limits::default())?, store.sequence()?);
+    for _ in 0..2 {
+        store.flush()?;
+        let after = (rows(store, &everything(), Direction::Forward, Limits::default())?, store.sequence()?);
+        ensure_eq!(after, before);
+    }
     Ok(())
 }
 

@@ -11,6 +11,8 @@
 //! }
 //! ```
 //!
+//! A store that can be opened in several ways joins with the [`trials`] of each, which [`run`] takes together.
+//!
 //! Files are named by the promise they test: [`reads`], [`scans`], [`commits`], [`snapshots`]; [`model`] runs random
 //! operations beside a map.
 
@@ -25,6 +27,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyloom_key::Span;
 use keyloom_store::{Batch, Blocking, Capability, Direction, Limits, Page, Read, Store};
@@ -49,6 +52,11 @@ impl<S> fmt::Debug for Case<S> {
     }
 }
 
+/// Whether snapshots live long enough for a test that holds some.
+pub(crate) fn lasting(capability: &Capability) -> bool {
+    capability.snapshot && capability.snapshot_age.is_none_or(|age| age >= Duration::from_secs(10))
+}
+
 /// Every case there is.
 pub fn cases<S: Store>() -> Vec<Case<S>> {
     let mut cases = reads::cases();
@@ -64,14 +72,28 @@ pub fn main<S: Store + 'static>(
     name: &'static str,
     open: impl Fn() -> S + Send + Sync + 'static,
 ) -> ExitCode {
+    run(trials(name, cases(), open))
+}
+
+/// Runs tests, of one store or of several, as the arguments of the program ask, and says how it went.
+pub fn run(trials: Vec<Trial>) -> ExitCode {
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// These cases as tests, those ignored that the store's capabilities do not call for.
+pub fn trials<S: Store + 'static>(
+    name: &str,
+    cases: Vec<Case<S>>,
+    open: impl Fn() -> S + Send + Sync + 'static,
+) -> Vec<Trial> {
     let open = Arc::new(open);
-    let trials = cases::<S>().into_iter().map(|case| {
+    let capability = open().capability();
+    let trial = |case: Case<S>| {
         let open = Arc::clone(&open);
-        let skipped = !(case.made_by)(&open().capability());
         let run = move || (case.run)(&Blocking::new(open())).map_err(|error| error.to_string().into());
-        Trial::test(format!("{name}::{}", case.name), run).with_ignored_flag(skipped)
-    });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+        Trial::test(format!("{name}::{}", case.name), run).with_ignored_flag(!(case.made_by)(&capability))
+    };
+    cases.into_iter().map(trial).collect()
 }
 
 /// Ends a case with what is wrong, unless it holds.

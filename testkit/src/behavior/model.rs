@@ -8,13 +8,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
-use super::{Case, Outcome, Row, page, rows, value};
+use super::{Case, Outcome, Row, lasting, page, rows, value};
 
 /// The cases of this file.
 pub fn cases<S: Store>() -> Vec<Case<S>> {
     vec![Case {
         name: "answers_as_a_map_does",
-        made_by: |c| c.ordered && c.conditions && c.snapshot,
+        made_by: |c| c.ordered && c.conditions && lasting(c),
         run: model,
     }]
 }

@@ -119,6 +119,15 @@ impl KeyFormat for Native {
 }
 
 impl Native {
+    /// How many bytes the first `count` fields of a key take.
+    pub fn length(&self, fields: &Fields, count: usize, key: &[u8]) -> Result<usize, Error> {
+        let mut reader = Reader::new(key);
+        for field in fields.iter().take(count) {
+            read_field(field, &mut reader)?;
+        }
+        Ok(reader.offset())
+    }
+
     /// The span of the keys whose first fields are `equal` and whose next field, text or bytes, starts with
     /// `start`.
     ///
@@ -243,6 +252,12 @@ fn write_value(field: &Field, value: &Value<'_>, depth: usize, out: &mut Writer<
 /// A value in a field of another type.
 #[cold]
 pub(crate) fn mismatch(kind: &Type, value: &Value<'_>) -> Refusal {
+    if let Value::List(_) | Value::Map(_) = value {
+        return Refusal::new(format!(
+            "a {} in a field of type {kind}: keys hold no lists or maps, give each part a field of its own",
+            value.kind()
+        ));
+    }
     Refusal::new(format!("a value of type {} in a field of type {kind}", value.kind()))
 }
 

@@ -28,3 +28,17 @@ fn what_no_reader_can_see_is_not_kept() {
     assert_eq!(kept(&store), (1, 1));
     assert!(store.read().stale.is_empty());
 }
+
+#[test]
+fn what_only_an_expired_snapshot_can_see_is_not_kept() {
+    let store = MemoryStore::with_snapshot_age(Duration::from_millis(1));
+    let blocking = Blocking::new(store.clone());
+    blocking.commit(Batch::new().put("a", "1")).unwrap();
+    let snapshot = blocking.snapshot().unwrap();
+    std::thread::sleep(Duration::from_millis(2));
+    blocking.commit(Batch::new().put("a", "2")).unwrap();
+    assert_eq!(kept(&store), (1, 1));
+    assert!(matches!(snapshot.get(b"a", |_| ()), Err(Error::Expired(_))));
+    drop(snapshot);
+    assert_eq!(kept(&store), (1, 1));
+}

@@ -1,0 +1,223 @@
+//! The best that one tree can do for a query.
+
+use keyloom_key::Span;
+use keyloom_schema::{Index, Predicate, Tree};
+
+use crate::error::Error;
+use crate::implies::some_implies;
+use crate::order::{Delivery, Sequence};
+use crate::plan::{Access, Class, Order, Plan, Stretch};
+use crate::planner::Asked;
+use crate::spans::{Edge, Keys, Reach, Run};
+use crate::statistics::TreeStatistics;
+
+/// A plan and what speaks for it.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) plan: Plan,
+    /// How many parts are fixed to values.
+    pub(crate) points: usize,
+    /// How the part behind them is bounded.
+    pub(crate) edge: Edge,
+    /// How many parts its keys have.
+    pub(crate) parts: usize,
+    /// The name of the first part that nothing bounds.
+    pub(crate) free: Option<String>,
+}
+
+/// What one tree gives, before the plan is put together.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) reach: Reach,
+    pub(super) access: Access,
+    pub(super) backward: bool,
+    pub(super) order: Order,
+    /// Whether each span has one row at most.
+    pub(super) is_row: bool,
+    /// How many rows statistics expect.
+    pub(super) estimate: Option<u64>,
+}
+
+impl Asked<'_> {
+    /// The plan that reads spans of this tree.
+    pub(crate) fn candidate(
+        &self,
+        index: Option<&Index>,
+        tree: &Tree,
+        statistics: Option<&TreeStatistics>,
+    ) -> Result<Candidate, Error> {
+        let keys = Keys::of(tree, index.is_some_and(Index::is_unique));
+        let reach = Reach::into(&keys, &self.conditions)?;
+        let delivery = self.sequence(index, tree).delivery(&keys, &reach)?;
+        let runs = place(tree, &reach, reach.runs(&keys)?)?;
+        let shared = |run: &Run, fixed: usize| -> Result<usize, Error> {
+            Ok(tree.head_length() + keys.shared(run.equal.get(..fixed).unwrap_or_default())?)
+        };
+        let mut stretches = Vec::with_capacity(runs.len());
+        for (run, span) in runs {
+            let shared = match delivery {
+                Delivery::Merged { fixed, .. } => shared(&run, fixed)?,
+                _ => 0,
+            };
+            stretches.push(Stretch { span, shared, text: run.text });
+        }
+        let estimate = statistics.map(|known| {
+            stretches.iter().fold(0_u64, |sum, stretch| sum.saturating_add(known.rows_in(&stretch.span)))
+        });
+        let (access, backward) = match delivery {
+            Delivery::Merged { backward, .. } if stretches.len() > 1 => (Access::Merged(stretches), backward),
+            Delivery::Merged { backward, .. } | Delivery::InTurn { backward } => {
+                (Access::InTurn(stretches), backward)
+            }
+            Delivery::Sorted => (Access::InTurn(stretches), false),
+        };
+        let order = match delivery {
+            Delivery::Sorted => Order::Sort(self.order.clone()),
+            _ => Order::Free,
+        };
+        let is_row = self.is_row(index, tree, &reach);
+        self.finish(index, tree, Found { reach, access, backward, order, is_row, estimate })
+    }
+
+    pub(super) fn sequence<'s>(&'s self, index: Option<&'s Index>, tree: &'s Tree) -> Sequence<'s> {
+        let (table, conditions, order) = (self.table, &self.conditions, &self.order);
+        Sequence { table, index, parts: tree.parts(), conditions, order }
+    }
+
+    /// Whether no two records have the same points.
+    fn is_row(&self, index: Option<&Index>, tree: &Tree, reach: &Reach) -> bool {
+        let fixed =
+            |column: u16| tree.parts().iter().take(reach.points.len()).any(|part| part.column == column);
+        let unique = index.filter(|index| index.is_unique()).is_some_and(|_| {
+            let nulls = reach.points.iter().flatten().any(|value| *value == keyloom_key::Value::Null);
+            reach.points.len() >= tree.declared() && !nulls
+        });
+        unique || self.table.primary().parts().iter().all(|part| fixed(part.column))
+    }
+
+    /// Puts the plan together: what is left to filter, what bounds it, what must be fetched.
+    pub(super) fn finish(
+        &self,
+        index: Option<&Index>,
+        tree: &Tree,
+        found: Found,
+    ) -> Result<Candidate, Error> {
+        let Found { reach, access, backward, order, is_row, estimate } = found;
+        let only = self.only(index)?;
+        let mut filter = Vec::new();
+        for (number, condition) in self.conditions.all.iter().enumerate() {
+            let said = reach.used.contains(&number) || reach.once == Some(number);
+            if !said && !some_implies(self.table, &only, condition)? {
+                filter.push(condition.clone());
+            }
+        }
+        let filter = filter.into_iter().reduce(Predicate::and);
+        let multi_valued = index.is_some_and(Index::is_multi_valued);
+        let once =
+            reach.once.filter(|_| multi_valued).and_then(|number| self.conditions.all.get(number).cloned());
+
+        let spans = match &access {
+            Access::InTurn(stretches) | Access::Merged(stretches) => stretches.len(),
+            Access::Skip { .. } => 0,
+        };
+        let spans = u64::try_from(spans).unwrap_or(u64::MAX);
+        let skips = matches!(access, Access::Skip { .. });
+        let partial = !only.all.is_empty();
+        let bounded = !reach.points.is_empty() || reach.edge == Edge::Closed || partial;
+        let some = bounded || reach.edge == Edge::Open;
+        let whole = filter.is_none() && once.is_none();
+        let class = if is_row || spans == 0 && !skips {
+            Class::Constant
+        } else if whole && (some || self.limit.is_some()) && (order == Order::Free || self.limit.is_none()) {
+            Class::Output
+        } else if bounded || once.is_some() {
+            Class::Partition
+        } else {
+            Class::Scan
+        };
+        // Rows that have ended are read over, and nobody knows how many.
+        let bound = match (class, self.limit) {
+            (Class::Constant, _) => Some(spans),
+            (Class::Output, Some(limit)) if !skips && self.table.expiry().is_none() => {
+                Some(limit.saturating_add(spans))
+            }
+            _ => None,
+        };
+        let estimate = estimate.map(|rows| rows.min(bound.unwrap_or(u64::MAX)));
+        let mut notes = reach.notes;
+        if self.table.expiry().is_some() {
+            notes.push("expired rows are read over".to_owned());
+        }
+        let mut plan = Plan {
+            index: index.map(|index| index.name().to_owned()),
+            tree: tree.id(),
+            key: tree.text(),
+            access,
+            backward,
+            filter,
+            once,
+            order,
+            class,
+            bound,
+            estimate,
+            notes,
+            ..self.nothing()
+        };
+        plan.fetch = index.is_some_and(|index| !self.is_covered(index, &plan));
+        let (points, edge, parts) = (reach.points.len(), reach.edge, tree.parts().len());
+        let free = tree.parts().get(points).map(|part| part.name.clone());
+        Ok(Candidate { plan, points, edge, parts, free })
+    }
+
+    /// Whether an index's entries hold all that the plan needs.
+    fn is_covered(&self, index: &Index, plan: &Plan) -> bool {
+        let Some(select) = &plan.select else { return false };
+        let tree = index.tree();
+        // Keys of a unique index mostly end behind the declared parts.
+        let parts = if index.is_unique() { tree.declared() } else { tree.parts().len() };
+        let sorted = match &plan.order {
+            Order::Free => &[][..],
+            Order::Sort(order) => order,
+        };
+        let mut needed = select
+            .iter()
+            .map(String::as_str)
+            .chain(plan.filter.iter().chain(&plan.once).flat_map(Predicate::fields))
+            .chain(sorted.iter().map(|by| by.field.as_str()))
+            .chain(self.table.expiry().map(|column| column.name.as_str()));
+        needed.all(|name| {
+            self.table.column(name).is_some_and(|column| {
+                let mut held = tree.parts().iter().take(parts).filter(|part| part.is_exact() && !part.many);
+                held.any(|part| part.column == column.id) || index.covering().contains(&column.id)
+            })
+        })
+    }
+}
+
+/// The runs at their places, in the order of their fields if each has one place, else place by place.
+fn place(tree: &Tree, reach: &Reach, runs: Vec<Run>) -> Result<Vec<(Run, Span)>, Error> {
+    let mut placed = Vec::with_capacity(runs.len());
+    for run in runs {
+        match run.equal.first() {
+            Some(first) => {
+                let span = tree.at(tree.place(first)?, &run.span);
+                placed.push((run, span));
+            }
+            None => {
+                let count = tree.placement().count();
+                for place in 0..count {
+                    let text =
+                        if count == 1 { run.text.clone() } else { format!("{}, place {place}", run.text) };
+                    let (equal, span) = (Vec::new(), run.span.clone());
+                    placed.push((Run { equal, span, text }, tree.at(place, &run.span)));
+                }
+            }
+        }
+    }
+    if reach.points.is_empty() {
+        placed.sort_by(|(_, a), (_, b)| a.start.cmp(&b.start));
+    } else {
+        placed.sort_by(|(a, _), (b, _)| a.span.start.cmp(&b.span.start));
+    }
+    Ok(placed)
+}

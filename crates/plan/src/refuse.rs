@@ -1,0 +1,158 @@
+//! A query that is refused, and the index that would serve it.
+//!
+//! ```text
+//! refused: no index bounds `status = 'open'` on orders
+//!   primary (user_id, order_date desc, order_id)   needs user_id
+//!   orders_by_day (day)                            needs day
+//! add:  CREATE INDEX orders_by_status ON orders (status)
+//! or allow the scan
+//! ```
+
+use std::fmt;
+
+use keyloom_key::{Direction, Nulls};
+use keyloom_schema::{Index, Predicate, State, Table};
+
+use crate::error::Error;
+use crate::plan::{Class, Rejected};
+use crate::planner::Asked;
+use crate::query::OrderBy;
+
+/// Why a query is refused, and what would serve it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The table.
+    pub table: String,
+    /// What the records must be like: `status = 'open'`; empty if all are asked for.
+    pub filter: String,
+    /// Their order: `amount desc, day`; empty if there is none.
+    pub order: String,
+    /// Every tree, each with what it lacks.
+    pub trees: Vec<Rejected>,
+    /// The smallest index that would serve, as SQL; none if no index would.
+    pub index: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn new(asked: &Asked<'_>, trees: Vec<Rejected>, index: Option<String>) -> Self {
+        let filter = asked.conditions.all.iter().cloned().reduce(Predicate::and);
+        Self {
+            table: asked.table.name().to_owned(),
+            filter: filter.map(|filter| filter.to_string()).unwrap_or_default(),
+            order: asked.order.iter().map(by).collect::<Vec<_>>().join(", "),
+            trees,
+            index,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, filter, order, trees, index } = self;
+        match (filter.as_str(), order.as_str()) {
+            ("", "") => writeln!(f, "refused: all of {table} would be read")?,
+            ("", order) => writeln!(f, "refused: all of {table} would be read for the order `{order}`")?,
+            (filter, _) => writeln!(f, "refused: no index bounds `{filter}` on {table}")?,
+        }
+        let named = trees.iter().map(|tree| format!("{} {}", tree.index, tree.key));
+        let width = named.clone().map(|name| name.chars().count()).max().unwrap_or_default();
+        for (name, tree) in named.zip(trees) {
+            writeln!(f, "  {name:width$}   {}", tree.reason)?;
+        }
+        match index {
+            Some(index) => writeln!(f, "add:  {index}")?,
+            None if filter.is_empty() => writeln!(f, "set a limit,")?,
+            None => {}
+        }
+        f.write_str("or allow the scan")
+    }
+}
+
+/// One field of an order, as a key says it.
+pub(crate) fn by(by: &OrderBy) -> String {
+    let (word, nulls) = match by.direction {
+        Direction::Ascending => ("", Nulls::First),
+        Direction::Descending => (" desc", Nulls::Last),
+    };
+    let nulls = match by.nulls {
+        same if same == nulls => "",
+        Nulls::First => " nulls first",
+        Nulls::Last => " nulls last",
+    };
+    format!("{}{word}{nulls}", by.field)
+}
+
+/// The smallest index that serves the query better than `class`, as SQL.
+///
+/// Fields that are fixed come first, then the order or one range. Each idea is tried on a table that has the index.
+pub(crate) fn advice(asked: &Asked<'_>, class: Class) -> Result<Option<String>, Error> {
+    let mut best: Option<(Class, usize, String)> = None;
+    for columns in ideas(asked) {
+        let name = free_name(asked.table, &columns);
+        let texts: Vec<String> = columns.iter().map(|text| text.replace("nulls ", "nulls-")).collect();
+        let index = Index::on(texts.iter().map(String::as_str)).named(&name);
+        // A key that cannot be made is no idea.
+        let Ok((table, index)) = asked.table.with_index(index) else { continue };
+        let table = table.with_index_state(&name, State::Ready);
+        let found = asked.with_table(&table).candidate(Some(&index), index.tree(), None)?.plan.class;
+        let better = best.as_ref().is_none_or(|(best, count, _)| (found, columns.len()) < (*best, *count));
+        if found < class && better {
+            let sql = format!("CREATE INDEX {name} ON {} ({})", asked.table.name(), columns.join(", "));
+            best = Some((found, columns.len(), sql));
+        }
+    }
+    Ok(best.map(|(.., sql)| sql))
+}
+
+/// The columns of indexes that may serve.
+fn ideas(asked: &Asked<'_>) -> Vec<Vec<String>> {
+    let column = |name: &str| asked.table.column(name);
+    let (mut fixed, mut ranges, mut listed) = (Vec::new(), Vec::new(), false);
+    for condition in &asked.conditions.all {
+        let (Predicate::In { field, .. }
+        | Predicate::IsNull { field }
+        | Predicate::Range { field, .. }
+        | Predicate::BeginsWith { field, .. }) = condition
+        else {
+            continue;
+        };
+        let Some(column) = column(field) else { continue };
+        // An index has one list at most.
+        if column.kind.is_many() && (listed || matches!(condition, Predicate::IsNull { .. })) {
+            continue;
+        }
+        listed |= column.kind.is_many();
+        let group = match condition {
+            Predicate::In { .. } | Predicate::IsNull { .. } => &mut fixed,
+            _ => &mut ranges,
+        };
+        if !group.contains(field) {
+            group.push(field.clone());
+        }
+    }
+    for condition in &asked.conditions.all {
+        if let Predicate::Row { fields, .. } = condition
+            && ranges.is_empty()
+        {
+            ranges.extend(fields.first().filter(|name| column(name).is_some()).cloned());
+        }
+    }
+    ranges.retain(|name| !fixed.contains(name));
+    let ordered: Vec<String> = asked.order.iter().filter(|one| !fixed.contains(&one.field)).map(by).collect();
+    let with = |more: &[String]| [fixed.as_slice(), more].concat();
+    let mut ideas = vec![with(&ordered)];
+    ideas.extend(ranges.iter().map(|range| with(std::slice::from_ref(range))));
+    ideas.push(fixed.clone());
+    ideas.retain(|columns| !columns.is_empty());
+    ideas
+}
+
+/// A name for an index on these columns that no index has.
+fn free_name(table: &Table, columns: &[String]) -> String {
+    let names = columns.iter().map(|text| text.split(' ').next().unwrap_or_default());
+    let name = format!("{}_by_{}", table.name(), names.collect::<Vec<_>>().join("_"));
+    let mut numbered = (2..).map(|number| format!("{name}_{number}"));
+    let taken = |name: &String| table.index(name).is_some();
+    if !taken(&name) { name } else { numbered.find(|name| !taken(name)).unwrap_or_default() }
+}

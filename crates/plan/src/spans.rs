@@ -1,0 +1,285 @@
+//! How far conditions reach into the keys of a tree, and the spans that they bound there.
+//!
+//! The parts of a key are walked from the first on. While a part is fixed to values, one by one, the walk goes on; a
+//! range, a beginning or a row of fields is the last that bounds anything; a part without a condition ends it.
+//!
+//! ```text
+//! (user_id, day, order_id)   user_id IN ('U1', 'U2') AND day >= 7
+//!
+//!     points  user_id  'U1', 'U2'
+//!     tail    day      >= 7
+//!     spans   U1 00 01 07 … U1 00 02      U2 00 01 07 … U2 00 02
+//! ```
+
+mod tail;
+
+use keyloom_key::{Fields, KeyFormat, Span, Type, Value};
+use keyloom_schema::{Format, Part, Predicate, Tree, field};
+
+use crate::constraint::Conditions;
+use crate::error::Error;
+pub(crate) use tail::{Edge, Tail};
+
+/// How many spans a query with lists of values may have. Beyond it a list is read as the range that it lies in.
+pub const MAX_SPANS: usize = 4096;
+
+/// The keys that are walked: those of a tree, or what stands behind their first parts.
+#[derive(Debug)]
+pub(crate) struct Keys<'t> {
+    /// The parts that every key has.
+    pub(crate) parts: &'t [Part],
+    /// The fields, also of parts that only some keys have.
+    pub(crate) fields: Fields,
+    /// How they are written.
+    pub(crate) format: &'t Format,
+    /// In how many places the same values may lie.
+    pub(crate) places: usize,
+}
+
+/// How far conditions reach into keys.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    /// For each of the first parts, the values that it is fixed to, in the order of the keys.
+    pub(crate) points: Vec<Vec<Value<'static>>>,
+    /// What is read behind each row of points.
+    pub(crate) tails: Vec<Tail>,
+    /// How the part behind the points is bounded.
+    pub(crate) edge: Edge,
+    /// The numbers of the conditions that the spans say in full.
+    pub(crate) used: Vec<usize>,
+    /// The number of the condition on a list that is read through its elements.
+    pub(crate) once: Option<usize>,
+    /// What the reader of the plan should know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One span of keys with what it stands for.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// The values that all its keys start with.
+    pub(crate) equal: Vec<Value<'static>>,
+    /// The span of the fields' bytes.
+    pub(crate) span: Span,
+    /// The same in words.
+    pub(crate) text: String,
+}
+
+impl<'t> Keys<'t> {
+    /// The keys of a tree; `unique` if those of equal declared values are one and end behind them.
+    pub(crate) fn of(tree: &'t Tree, unique: bool) -> Self {
+        let parts = tree.parts();
+        let parts = if unique { parts.get(..tree.declared()).unwrap_or(parts) } else { parts };
+        let places = usize::try_from(tree.placement().count()).unwrap_or(usize::MAX);
+        Self { parts, fields: tree.fields().clone(), format: tree.format(), places }
+    }
+
+    /// What stands behind the first `skipped` parts, where it does not depend on them.
+    pub(crate) fn behind(&self, skipped: usize) -> Self {
+        let parts = self.parts.get(skipped..).unwrap_or_default();
+        let fields = self.fields.iter().skip(skipped).cloned().collect();
+        Self { parts, fields, format: self.format, places: 1 }
+    }
+
+    /// Whether keys that agree on so many fields sort as the others do.
+    pub(crate) fn sorts_after(&self, equal: usize) -> Result<bool, Error> {
+        self.format.sorts_after(&self.fields, equal).map_err(wrong)
+    }
+
+    /// The bytes that keys with these first values start with; `None` if a value has no place in the key.
+    fn encode(&self, values: &[Value<'_>]) -> Result<Option<Vec<u8>>, Error> {
+        let mut bytes = Vec::new();
+        match self.format.encode(&self.fields, values, &mut bytes) {
+            Ok(()) => Ok(Some(bytes)),
+            Err(keyloom_key::Error::Value { .. }) => Ok(None),
+            Err(error) => Err(wrong(error)),
+        }
+    }
+
+    /// How many bytes keys with these first values share.
+    pub(crate) fn shared(&self, values: &[Value<'_>]) -> Result<usize, Error> {
+        Ok(self.encode(values)?.map_or(0, |bytes| bytes.len()))
+    }
+}
+
+/// A key that cannot be made, though its values were asked one by one.
+fn wrong(error: keyloom_key::Error) -> Error {
+    Error::Schema(error.into())
+}
+
+/// Whether a filter compares values of this type as keys do.
+///
+/// A tuple in a key obeys its fields' directions, nulls and collations, which a filter does not know.
+fn is_comparable(kind: &Type) -> bool {
+    use keyloom_key::{Collation, Direction};
+    let Type::Tuple(fields) = kind else { return true };
+    fields.iter().all(|field| {
+        field.direction == Direction::Ascending
+            && field.nulls.is_none()
+            && field.kind != Type::Str(Collation::NoCase)
+            && is_comparable(&field.kind)
+    })
+}
+
+impl Reach {
+    /// Walks the keys as far as the conditions go.
+    pub(crate) fn into(keys: &Keys<'_>, conditions: &Conditions) -> Result<Self, Error> {
+        let mut reach = Self {
+            points: Vec::new(),
+            tails: vec![Tail::whole()],
+            edge: Edge::Free,
+            used: Vec::new(),
+            once: None,
+            notes: Vec::new(),
+        };
+        for part in keys.parts {
+            if !is_comparable(&part.field.kind) || !reach.fix(keys, part, conditions)? {
+                break;
+            }
+        }
+        if reach.once.is_none() {
+            // Not reached, a list still gives each record as often as it has elements that are asked for.
+            let many = keys.parts.iter().find(|part| part.many);
+            reach.once = many
+                .and_then(|part| conditions.on(&part.name).find(|(_, one)| is_of_element(one)))
+                .map(|(number, _)| number);
+        }
+        Ok(reach)
+    }
+
+    /// Fixes the next part to values, or bounds it and ends the walk.
+    fn fix(&mut self, keys: &Keys<'_>, part: &Part, conditions: &Conditions) -> Result<bool, Error> {
+        let position = self.points.len();
+        let Some((number, values)) = points_of(part, conditions) else {
+            self.bound(keys, part, conditions)?;
+            return Ok(false);
+        };
+        let mut row = self.first_row();
+        let mut points = Vec::with_capacity(values.len());
+        for value in values {
+            row.truncate(position);
+            row.push(value);
+            // What the key cannot hold, no record has.
+            if let Some(bytes) = keys.encode(&row)? {
+                points.push((bytes, row.pop().unwrap_or(Value::Null)));
+            }
+        }
+        points.sort_by(|(a, _), (b, _)| a.cmp(b));
+        points.dedup_by(|(a, _), (b, _)| a == b);
+        let points: Vec<Value<'static>> = points.into_iter().map(|(_, value)| value).collect();
+        if points.len() > 1 && self.rows().saturating_mul(points.len()) > MAX_SPANS {
+            self.hull(keys, part, number, points)?;
+            return Ok(false);
+        }
+        self.take(part, number);
+        let impossible = points.is_empty();
+        self.points.push(points);
+        Ok(!impossible)
+    }
+
+    /// A condition that the spans say in full.
+    fn take(&mut self, part: &Part, number: usize) {
+        if part.many {
+            self.once = Some(number);
+        } else {
+            self.used.push(number);
+        }
+    }
+
+    /// The range that too many values lie in.
+    fn hull(
+        &mut self,
+        keys: &Keys<'_>,
+        part: &Part,
+        number: usize,
+        points: Vec<Value<'static>>,
+    ) -> Result<(), Error> {
+        let count = points.len();
+        if part.many {
+            self.once = Some(number);
+        }
+        if !keys.sorts_after(self.points.len())? {
+            self.notes.push(unsorted(keys, part));
+            return Ok(());
+        }
+        self.notes.push(format!(
+            "{count} values of {} would make more than {MAX_SPANS} spans: the range that they lie in is read",
+            part.name
+        ));
+        let mut ends = [points.first().cloned(), points.last().cloned()];
+        if part.field.direction == keyloom_key::Direction::Descending {
+            ends.reverse();
+        }
+        if let [Some(lower), Some(upper)] = ends {
+            self.tails = vec![Tail::between(part, lower, upper)];
+            self.edge = Edge::Closed;
+        }
+        Ok(())
+    }
+
+    /// The first of the rows of points, to try values behind.
+    fn first_row(&self) -> Vec<Value<'static>> {
+        self.points.iter().filter_map(|values| values.first().cloned()).collect()
+    }
+
+    /// How many rows of points there are.
+    fn rows(&self) -> usize {
+        self.points.iter().fold(1, |rows, values| rows.saturating_mul(values.len()))
+    }
+
+    /// Whether the part at this position is fixed to one value.
+    pub(crate) fn is_one(&self, position: usize) -> bool {
+        self.points.get(position).is_some_and(|values| values.len() == 1)
+    }
+
+    /// The spans, one for each row of points and each tail, without those that are empty.
+    pub(crate) fn runs(&self, keys: &Keys<'_>) -> Result<Vec<Run>, Error> {
+        let mut rows = vec![(Vec::new(), Vec::new())];
+        for (part, values) in keys.parts.iter().zip(&self.points) {
+            let longer = rows.iter().flat_map(|(row, texts): &(Vec<Value<'static>>, Vec<String>)| {
+                values.iter().map(move |value| {
+                    let text = match value {
+                        Value::Null => field(&part.name).is_null(),
+                        value => field(&part.name).eq(value.clone()),
+                    };
+                    let row = row.iter().chain([value]).cloned().collect();
+                    (row, texts.iter().cloned().chain([text.to_string()]).collect())
+                })
+            });
+            rows = longer.collect();
+        }
+        let mut runs = Vec::with_capacity(rows.len().saturating_mul(self.tails.len()));
+        for (row, texts) in rows {
+            for tail in &self.tails {
+                let equal: Vec<_> = row.iter().chain(&tail.equal).cloned().collect();
+                let span = tail.span(keys, &equal)?;
+                if span.is_empty() {
+                    continue;
+                }
+                let texts: Vec<&str> = texts.iter().chain(&tail.text).map(String::as_str).collect();
+                let text = if texts.is_empty() { "every key".to_owned() } else { texts.join(", ") };
+                runs.push(Run { equal, span, text });
+            }
+        }
+        Ok(runs)
+    }
+}
+
+/// Why a part bounds nothing.
+fn unsorted(keys: &Keys<'_>, part: &Part) -> String {
+    format!("the {} format does not sort by {}", keys.format, part.name)
+}
+
+/// Whether of a list, some element is asked for.
+fn is_of_element(condition: &Predicate) -> bool {
+    matches!(condition, Predicate::In { .. } | Predicate::Range { .. } | Predicate::BeginsWith { .. })
+}
+
+/// The values that a condition leaves to a part, the fewest if several do.
+fn points_of(part: &Part, conditions: &Conditions) -> Option<(usize, Vec<Value<'static>>)> {
+    let points = conditions.on(&part.name).filter_map(|(number, one)| match one {
+        Predicate::In { values, .. } => Some((number, values.clone())),
+        Predicate::IsNull { .. } if part.field.nulls.is_some() => Some((number, vec![Value::Null])),
+        _ => None,
+    });
+    points.min_by_key(|(_, values)| values.len())
+}

@@ -1,0 +1,212 @@
+//! The last part that conditions bound: a range, a beginning, or a row of fields.
+
+use std::ops::Bound;
+
+use keyloom_key::{KeyFormat, Native, Span, Value};
+use keyloom_schema::{Comparison, Format, Part, Predicate, field};
+
+use crate::constraint::Conditions;
+use crate::error::Error;
+use crate::spans::{Keys, MAX_SPANS, Reach, is_comparable, is_of_element, unsorted, wrong};
+
+/// What is read behind a row of points.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tail {
+    /// The values of the next parts: more than none only in a row of fields.
+    pub(crate) equal: Vec<Value<'static>>,
+    /// What bounds the part behind them.
+    last: Last,
+    /// The same in words.
+    pub(crate) text: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Last {
+    Whole,
+    Range(Bound<Value<'static>>, Bound<Value<'static>>),
+    BeginsWith(Value<'static>),
+}
+
+/// How the part behind the points is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Edge {
+    /// Not at all.
+    Free,
+    /// On one side, or by being there.
+    Open,
+    /// On both sides.
+    Closed,
+}
+
+impl Tail {
+    /// Everything.
+    pub(crate) fn whole() -> Self {
+        Self { equal: Vec::new(), last: Last::Whole, text: Vec::new() }
+    }
+
+    /// The values from one to another, both belonging to it.
+    pub(crate) fn between(part: &Part, lower: Value<'static>, upper: Value<'static>) -> Self {
+        Self::range(part, Bound::Included(lower), Bound::Included(upper))
+    }
+
+    fn range(part: &Part, lower: Bound<Value<'static>>, upper: Bound<Value<'static>>) -> Self {
+        let text = vec![field(&part.name).range(lower.clone(), upper.clone()).to_string()];
+        Self { equal: Vec::new(), last: Last::Range(lower, upper), text }
+    }
+
+    /// The span of the keys that start with these values, which end with the tail's own.
+    pub(crate) fn span(&self, keys: &Keys<'_>, equal: &[Value<'static>]) -> Result<Span, Error> {
+        let (fields, format) = (&keys.fields, keys.format);
+        match &self.last {
+            Last::Whole => format.prefix(fields, equal),
+            Last::Range(Bound::Unbounded, Bound::Unbounded) => format.not_null(fields, equal),
+            Last::Range(lower, upper) => format.range(fields, equal, lower.as_ref(), upper.as_ref()),
+            Last::BeginsWith(start) => Native.begins_with(fields, equal, start),
+        }
+        .map_err(wrong)
+    }
+}
+
+impl Reach {
+    /// Bounds the part behind the points, by the condition that leaves least.
+    pub(super) fn bound(
+        &mut self,
+        keys: &Keys<'_>,
+        part: &Part,
+        conditions: &Conditions,
+    ) -> Result<(), Error> {
+        let on: Vec<_> = conditions.on(&part.name).filter(|(_, one)| is_of_element(one)).collect();
+        let mut best: Option<(Edge, usize, bool, Tail)> = None;
+        for (number, condition) in on {
+            let found = match condition {
+                Predicate::Range { lower, upper, .. } => self.range(keys, part, lower, upper)?,
+                Predicate::BeginsWith { start, .. } => self.begins_with(keys, part, start)?,
+                _ => None,
+            };
+            if let Some((edge, exact, tail)) = found
+                && best.as_ref().is_none_or(|(best, ..)| edge > *best)
+            {
+                best = Some((edge, number, exact, tail));
+            }
+        }
+        if best.as_ref().is_none_or(|(edge, ..)| *edge < Edge::Closed) && !part.many {
+            for (number, condition) in conditions.all.iter().enumerate() {
+                if let Predicate::Row { fields, comparison, values } = condition
+                    && let Some((exact, tails)) = self.row(keys, fields, *comparison, values)?
+                {
+                    self.tails = tails;
+                    self.edge = Edge::Open;
+                    self.used.extend(exact.then_some(number));
+                    return Ok(());
+                }
+            }
+        }
+        if let Some((edge, number, exact, tail)) = best {
+            self.tails = vec![tail];
+            self.edge = edge;
+            if exact || part.many {
+                self.take(part, number);
+            }
+        }
+        Ok(())
+    }
+
+    /// A range, and whether its bounds are both in it.
+    fn range(
+        &mut self,
+        keys: &Keys<'_>,
+        part: &Part,
+        lower: &Bound<Value<'static>>,
+        upper: &Bound<Value<'static>>,
+    ) -> Result<Option<(Edge, bool, Tail)>, Error> {
+        let open = matches!((lower, upper), (Bound::Unbounded, Bound::Unbounded));
+        if !open && !keys.sorts_after(self.points.len())? {
+            self.notes.push(unsorted(keys, part));
+            return Ok(None);
+        }
+        let mut exact = true;
+        let mut held = |bound: &Bound<Value<'static>>| -> Result<Bound<Value<'static>>, Error> {
+            let (Bound::Included(value) | Bound::Excluded(value)) = bound else {
+                return Ok(Bound::Unbounded);
+            };
+            let mut row = self.first_row();
+            row.push(value.clone());
+            if keys.encode(&row)?.is_some() {
+                return Ok(bound.clone());
+            }
+            // A bound that the key cannot hold leaves that side to the filter.
+            exact = false;
+            Ok(Bound::Unbounded)
+        };
+        let (lower, upper) = (held(lower)?, held(upper)?);
+        let closed = !matches!(lower, Bound::Unbounded) && !matches!(upper, Bound::Unbounded);
+        let edge = if closed { Edge::Closed } else { Edge::Open };
+        Ok(Some((edge, exact, Tail::range(part, lower, upper))))
+    }
+
+    /// A beginning, which only native keys keep in one place.
+    fn begins_with(
+        &self,
+        keys: &Keys<'_>,
+        part: &Part,
+        start: &Value<'static>,
+    ) -> Result<Option<(Edge, bool, Tail)>, Error> {
+        let mut row = self.first_row();
+        row.push(start.clone());
+        if *keys.format != Format::Native || keys.encode(&row)?.is_none() {
+            return Ok(None);
+        }
+        let text = vec![field(&part.name).begins_with(start.clone()).to_string()];
+        let tail = Tail { equal: Vec::new(), last: Last::BeginsWith(start.clone()), text };
+        Ok(Some((Edge::Closed, true, tail)))
+    }
+
+    /// A row of fields that the next parts start with: `(a, b) > (x, y)` is `a = x, b > y` and `a > x`.
+    fn row(
+        &self,
+        keys: &Keys<'_>,
+        fields: &[String],
+        comparison: Comparison,
+        values: &[Value<'static>],
+    ) -> Result<Option<(bool, Vec<Tail>)>, Error> {
+        let position = self.points.len();
+        let parts = keys.parts.get(position..).unwrap_or_default();
+        let same = |(part, name): &(&Part, &String)| {
+            part.name == **name && !part.many && is_comparable(&part.field.kind)
+        };
+        let mut run = parts.iter().zip(fields).take_while(same).count();
+        // Up to a null or a value that the key cannot hold; from there on the filter decides.
+        let mut row = self.first_row();
+        for (index, value) in values.iter().enumerate().take(run) {
+            row.push(value.clone());
+            if *value == Value::Null || keys.encode(&row)?.is_none() {
+                run = index;
+                break;
+            }
+        }
+        let rows = self.rows().saturating_mul(run);
+        if run == 0 || rows > MAX_SPANS || !keys.sorts_after(position)? {
+            return Ok(None);
+        }
+        let exact = run == fields.len();
+        let up = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
+        let or_equal = matches!(comparison, Comparison::GreaterOrEqual | Comparison::LessOrEqual);
+        let mut tails = Vec::with_capacity(run);
+        for (index, (part, value)) in parts.iter().zip(values).enumerate().take(run) {
+            let value = value.clone();
+            let bound = if index + 1 == run && (or_equal || !exact) {
+                Bound::Included(value)
+            } else {
+                Bound::Excluded(value)
+            };
+            let (lower, upper) = if up { (bound, Bound::Unbounded) } else { (Bound::Unbounded, bound) };
+            let mut tail = Tail::range(part, lower, upper);
+            tail.equal = values.iter().take(index).cloned().collect();
+            let equals =
+                fields.iter().zip(&tail.equal).map(|(name, value)| field(name).eq(value.clone()).to_string());
+            tail.text = equals.chain(tail.text).collect();
+            tails.push(tail);
+        }
+        Ok(Some((exact, tails)))
+    }
+}

@@ -1,0 +1,121 @@
+//! An index: another sorted way to the records of a table.
+
+use crate::format::{Format, Placement};
+use crate::predicate::Predicate;
+use crate::tree::Tree;
+
+/// An index of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Index {
+    pub(crate) name: String,
+    pub(crate) tree: Tree,
+    pub(crate) unique: bool,
+    pub(crate) covering: Vec<u16>,
+    pub(crate) only: Option<Predicate>,
+    pub(crate) state: State,
+}
+
+/// Whether an index serves queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum State {
+    /// It holds every record it should.
+    #[default]
+    Ready,
+    /// It is being filled: writes keep it up, and no query uses it.
+    Building,
+}
+
+impl Index {
+    /// An index on these columns, each with perhaps ` desc` behind its name.
+    ///
+    /// Without a name it is called by its table and columns. A column that is a list makes the index multi-valued: it
+    /// has an entry for each element.
+    pub fn on<'a>(parts: impl IntoIterator<Item = &'a str>) -> IndexBuilder {
+        IndexBuilder { parts: parts.into_iter().map(str::to_owned).collect(), ..IndexBuilder::default() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its keys.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Whether no two records may have the same values. Records with a null among them may.
+    pub fn is_unique(&self) -> bool {
+        self.unique
+    }
+
+    /// The columns that its entries also carry.
+    pub fn covering(&self) -> &[u16] {
+        &self.covering
+    }
+
+    /// What a record must be like to be in it; all are if there is none.
+    pub fn only(&self) -> Option<&Predicate> {
+        self.only.as_ref()
+    }
+
+    /// Whether it serves queries.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The same index in another state.
+    pub fn with_state(self, state: State) -> Self {
+        Self { state, ..self }
+    }
+
+    /// Whether it has an entry for each element of a list.
+    pub fn is_multi_valued(&self) -> bool {
+        self.tree.parts().iter().any(|part| part.many)
+    }
+}
+
+/// An index that is being described. See [`Index::on`].
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct IndexBuilder {
+    pub(crate) name: Option<String>,
+    pub(crate) parts: Vec<String>,
+    pub(crate) unique: bool,
+    pub(crate) covering: Vec<String>,
+    pub(crate) only: Option<Predicate>,
+    pub(crate) format: Format,
+    pub(crate) placement: Placement,
+}
+
+impl IndexBuilder {
+    /// The same under this name. The name has no part in the choice of an index.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    /// The same, and no two records may have equal values in it.
+    pub fn unique(self) -> Self {
+        Self { unique: true, ..self }
+    }
+
+    /// The same, and its entries carry these columns too, so that a query of them reads no record.
+    pub fn covering<'a>(self, columns: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { covering: columns.into_iter().map(str::to_owned).collect(), ..self }
+    }
+
+    /// The same, only for records like this. It serves queries that ask for no others.
+    pub fn only(self, predicate: Predicate) -> Self {
+        Self { only: Some(predicate), ..self }
+    }
+
+    /// The same with keys in this format. Without, they are native, whatever the table's are.
+    pub fn format(self, format: Format) -> Self {
+        Self { format, ..self }
+    }
+
+    /// The same with its keys spread by its own first column.
+    pub fn placement(self, placement: Placement) -> Self {
+        Self { placement, ..self }
+    }
+}

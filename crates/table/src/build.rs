@@ -1,0 +1,255 @@
+//! Indexes that come and go: an index on a table that has records is filled before it serves a query.
+//!
+//! ```text
+//! building  writes keep it up, no query uses it, the filler goes through the records in bounded batches
+//! ready     it holds every record it should
+//! ```
+//!
+//! Each batch commits its entries together with how far it came, on condition that the records it read are as they were.
+//! So a crash loses nothing, and [`Database::fill_indexes`] goes on where it stopped.
+
+use std::ops::ControlFlow;
+
+use keyloom_key::Span;
+use keyloom_schema::{Index, IndexBuilder, State, Table};
+use keyloom_store::{Batch, Direction, Limits, Overlay, Read, Store};
+
+use crate::apply::violation;
+use crate::catalog::Catalog;
+use crate::database::{Database, Patience};
+use crate::entries::{self, EntryValue};
+use crate::error::Error;
+use crate::keyspace;
+use crate::staged::Recorded;
+
+/// How many records one batch of filling reads.
+const BATCH: Limits = Limits { rows: 2_000, bytes: 4 << 20, time: std::time::Duration::from_secs(1) };
+
+/// How far an index has been filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filled {
+    /// Records that were gone through.
+    pub records: u64,
+}
+
+impl<S: Store> Database<S> {
+    /// Creates an index and fills it; it serves queries when this returns.
+    ///
+    /// If it is interrupted, [`fill_indexes`](Self::fill_indexes) goes on. If a unique index finds two records with the
+    /// same values, it is dropped again and the error names them.
+    pub async fn create_index(&self, table: &str, index: IndexBuilder) -> Result<(), Error> {
+        self.create_index_with(table, index, |_| {}).await
+    }
+
+    /// The same; `progress` is told after every batch.
+    pub async fn create_index_with(
+        &self,
+        table: &str,
+        index: IndexBuilder,
+        progress: impl FnMut(Filled) + Send,
+    ) -> Result<(), Error> {
+        let (_, described) = self.catalog().table(table)?.with_index(index.clone())?;
+        self.add_index(table, index).await?;
+        self.fill_index(table, described.name(), progress).await
+    }
+
+    /// Adds an index that is not filled yet: from now on every write keeps it up.
+    async fn add_index(&self, table: &str, index: IndexBuilder) -> Result<(), Error> {
+        self.change_schema(|catalog| {
+            let (mut definition, _) = catalog.table(table)?.with_index(index.clone())?;
+            let next = definition.number_trees(catalog.version.free_tree());
+            Ok((Batch::new().put(keyspace::table(table), encode(&definition)?), next))
+        })
+        .await
+    }
+
+    /// Fills every index that is not whole, such as one whose filling was interrupted.
+    pub async fn fill_indexes(&self, mut progress: impl FnMut(Filled) + Send) -> Result<(), Error> {
+        self.refresh().await?;
+        for (table, definition) in &self.catalog().tables {
+            for index in definition.indexes().iter().filter(|index| index.state() == State::Building) {
+                self.fill_index(table, index.name(), &mut progress).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops an index: its definition at once, then its entries in bounded batches.
+    pub async fn drop_index(&self, table: &str, name: &str) -> Result<(), Error> {
+        let definition = self.catalog().table(table)?.clone();
+        let Some(index) = definition.index(name) else {
+            return Err(Error::Missing(format!("index {name} on {table}").into()));
+        };
+        let tree = index.tree().id();
+        self.change_schema(|catalog| {
+            let definition = catalog.table(table)?.without_index(name);
+            let batch = Batch::new()
+                .put(keyspace::table(table), encode(&definition)?)
+                .delete(keyspace::progress(tree))
+                .delete(keyspace::statistics(tree));
+            Ok((batch, catalog.version.free_tree()))
+        })
+        .await?;
+        self.clear(tree).await
+    }
+
+    /// Drops a table with all its records and indexes.
+    pub async fn drop_table(&self, table: &str) -> Result<(), Error> {
+        let definition = self.catalog().table(table)?.clone();
+        let indexes = definition.indexes().iter().map(|index| index.tree().id());
+        let trees: Vec<u32> = std::iter::once(definition.primary().id()).chain(indexes).collect();
+        self.change_schema(|catalog| {
+            catalog.table(table)?;
+            let batch = trees.iter().fold(Batch::new().delete(keyspace::table(table)), |batch, tree| {
+                batch.delete(keyspace::progress(*tree)).delete(keyspace::statistics(*tree))
+            });
+            Ok((batch, catalog.version.free_tree()))
+        })
+        .await?;
+        for tree in trees {
+            self.clear(tree).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes every key of a tree that the catalog knows no more.
+    async fn clear(&self, tree: u32) -> Result<(), Error> {
+        let mut left = Some(keyspace::tree(tree));
+        while let Some(span) = left.take() {
+            let mut keys = Vec::new();
+            let look = |key: &[u8], _: &[u8]| {
+                keys.push(key.to_vec());
+                ControlFlow::Continue(())
+            };
+            left = self.store().scan(&span, Direction::Forward, BATCH, look).await?.rest;
+            self.store().commit(keys.into_iter().fold(Batch::new(), Batch::delete)).await?;
+        }
+        Ok(())
+    }
+
+    async fn fill_index(
+        &self,
+        table: &str,
+        name: &str,
+        mut progress: impl FnMut(Filled) + Send,
+    ) -> Result<(), Error> {
+        let (mut patience, mut records) = (Patience::new(), 0);
+        loop {
+            let catalog = self.catalog();
+            let definition = catalog.table(table)?;
+            let Some(number) = definition.indexes().iter().position(|index| index.name() == name) else {
+                return Err(Error::Missing(format!("index {name} on {table}").into()));
+            };
+            let Some(index) = definition.indexes().get(number) else { continue };
+            if index.state() == State::Ready {
+                return Ok(());
+            }
+            let recorded = Recorded::new(self.store());
+            let step = match fill_step(&recorded, definition, number, index).await {
+                Err(error @ Error::Unique { .. }) => {
+                    self.drop_index(table, name).await?;
+                    return Err(error);
+                }
+                step => step?,
+            };
+            let done = step.done;
+            let batch = recorded.batch(step.writes);
+            let committed = if done {
+                self.finish_index(&catalog, definition, name, index.tree().id(), batch).await
+            } else {
+                self.store().commit(batch.require(catalog.version.unchanged())).await.map(|_| ())
+            };
+            match committed {
+                Ok(()) => {
+                    records += step.records;
+                    patience = Patience::new();
+                    progress(Filled { records });
+                    if done {
+                        return self.refresh().await;
+                    }
+                }
+                Err(keyloom_store::Error::Conflict(condition)) => {
+                    self.overtaken(&condition, &mut patience).await?
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The last batch also says that the index is whole.
+    async fn finish_index(
+        &self,
+        catalog: &Catalog,
+        definition: &Table,
+        name: &str,
+        tree: u32,
+        batch: Batch,
+    ) -> Result<(), keyloom_store::Error> {
+        let ready = definition.with_index_state(name, State::Ready);
+        let mut bytes = Vec::new();
+        if let Err(error) = ready.encode(&mut bytes) {
+            return Err(keyloom_store::Error::Refused(error.to_string().into()));
+        }
+        let version = catalog.version.next(catalog.version.free_tree());
+        let batch = batch
+            .put(keyspace::table(definition.name()), bytes)
+            .put(keyspace::version(), version.to_bytes())
+            .delete(keyspace::progress(tree))
+            .require(catalog.version.unchanged());
+        self.store().commit(batch).await.map(|_| ())
+    }
+}
+
+/// What one batch of filling writes.
+struct Step {
+    writes: Overlay,
+    records: u64,
+    done: bool,
+}
+
+/// Goes through the next records and writes their entries.
+async fn fill_step<R: Read>(
+    recorded: &Recorded<R>,
+    table: &Table,
+    number: usize,
+    index: &Index,
+) -> Result<Step, Error> {
+    let progress_key = keyspace::progress(index.tree().id());
+    let mut span = table.primary().span();
+    if let Some(start) = recorded.get(&progress_key, <[u8]>::to_vec).await? {
+        span.start = start;
+    }
+    let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    let look = |key: &[u8], payload: &[u8]| {
+        rows.push((key.to_vec(), payload.to_vec()));
+        ControlFlow::Continue(())
+    };
+    let page = recorded.scan(&span, Direction::Forward, BATCH, look).await?;
+    let mut writes = Overlay::new();
+    for (key, payload) in &rows {
+        let document = entries::document(table, key, payload)?;
+        for entry in entries::index_entries(table, index, &document, key)? {
+            if entry.unique {
+                let view = writes.over(recorded);
+                let owner = view.get(&entry.key, |value| {
+                    EntryValue::parse(value).is_none_or(|value| value.primary_key == key)
+                });
+                if owner.await? == Some(false) {
+                    return Err(violation(table, number, &entry.key));
+                }
+            }
+            writes.put(entry.key, entry.value);
+        }
+    }
+    if let Some(Span { start, .. }) = &page.rest {
+        writes.put(progress_key, start.clone());
+    }
+    let records = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+    Ok(Step { writes, records, done: page.rest.is_none() })
+}
+
+fn encode(table: &Table) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    table.encode(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,113 @@
+//! What the store knows of its tables.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use keyloom_plan::Statistics;
+use keyloom_schema::Table;
+use keyloom_store::{Condition, Direction, Limits, Read};
+
+use crate::analyze;
+use crate::error::Error;
+use crate::index::IndexDefinition;
+use crate::keyspace;
+
+/// The catalog of one moment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Catalog {
+    /// How often the schema has changed, and the next free tree: the value that every commit requires unchanged.
+    pub(crate) version: Version,
+    pub(crate) tables: BTreeMap<String, Arc<Table>>,
+    pub(crate) indexes: BTreeMap<String, IndexDefinition>,
+    pub(crate) statistics: Statistics,
+}
+
+/// How often the schema has changed, and the next free tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Version {
+    pub(crate) changes: u64,
+    pub(crate) next_tree: u32,
+}
+
+impl Version {
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        [self.changes.to_be_bytes().as_slice(), &self.next_tree.to_be_bytes()].concat()
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (changes, rest) = bytes.split_first_chunk()?;
+        let next_tree = rest.try_into().ok()?;
+        Some(Self { changes: u64::from_be_bytes(*changes), next_tree: u32::from_be_bytes(next_tree) })
+    }
+
+    /// What a commit requires so that nobody writes by an old schema.
+    pub(crate) fn unchanged(self) -> Condition {
+        match self {
+            Self { changes: 0, .. } => Condition::Absent(keyspace::version()),
+            version => Condition::Is { key: keyspace::version(), value: version.to_bytes() },
+        }
+    }
+
+    /// The version after one more change that takes trees up to this one.
+    pub(crate) fn next(self, next_tree: u32) -> Self {
+        Self { changes: self.changes + 1, next_tree }
+    }
+
+    /// The first tree that is free. Tree 0 is the catalog.
+    pub(crate) fn free_tree(self) -> u32 {
+        self.next_tree.max(1)
+    }
+}
+
+impl Catalog {
+    /// Reads the catalog, all of it from one page of the store.
+    pub(crate) async fn read(read: &impl Read) -> Result<Self, Error> {
+        let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        let whole = Limits { rows: usize::MAX, bytes: usize::MAX, time: std::time::Duration::MAX };
+        let look = |key: &[u8], value: &[u8]| {
+            rows.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        };
+        read.scan(&keyspace::all(), Direction::Forward, whole, look).await?;
+        let mut catalog = Self::default();
+        for (key, value) in rows {
+            let damaged = |what: &str| Error::Damaged(format!("the catalog's {what}").into());
+            match keyspace::parse(&key) {
+                Some((b'v', [])) => {
+                    catalog.version = Version::parse(&value).ok_or_else(|| damaged("version"))?;
+                }
+                Some((b't', _)) => {
+                    let table = Table::decode(&value)?;
+                    catalog.tables.insert(table.name().to_owned(), Arc::new(table));
+                }
+                Some((b'i', name)) => {
+                    let name = String::from_utf8_lossy(name).into_owned();
+                    let definition =
+                        IndexDefinition::decode(&value).ok_or_else(|| damaged("plain indexes"))?;
+                    catalog.indexes.insert(name, definition);
+                }
+                Some((b's', tree)) => {
+                    let tree = tree.try_into().map_err(|_| damaged("statistics"))?;
+                    let statistics = analyze::decode(&value).ok_or_else(|| damaged("statistics"))?;
+                    catalog.statistics.0.insert(u32::from_be_bytes(tree), statistics);
+                }
+                Some((b'b', _)) => {}
+                _ => {
+                    return Err(damaged(
+                        "keys: one is of no known kind; a later version may have written it",
+                    ));
+                }
+            }
+        }
+        Ok(catalog)
+    }
+
+    pub(crate) fn table(&self, name: &str) -> Result<&Arc<Table>, Error> {
+        self.tables.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.tables.keys().map(String::as_str).collect();
+            let known = if known.is_empty() { "none yet".to_owned() } else { known.join(", ") };
+            Error::Missing(format!("table {name}; the tables are: {known}").into())
+        })
+    }
+}

@@ -1,0 +1,302 @@
+//! A store with tables in it.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use keyloom_key::Timestamp;
+use keyloom_schema::{Document, TableBuilder};
+use keyloom_store::{Batch, Condition, Overlay, Read, Sequence, Store};
+
+use crate::apply::apply;
+use crate::catalog::Catalog;
+use crate::change::Change;
+use crate::error::Error;
+use crate::keyspace;
+use crate::staged::Recorded;
+use crate::table::Table;
+use crate::transaction::Transaction;
+
+/// A store with tables in it. Clones share it.
+///
+/// ```
+/// use keyloom_schema::{Document, Table, field};
+/// use keyloom_store::{MemoryStore, Wait};
+/// use keyloom_table::{Database, Query};
+///
+/// let database = Database::open(MemoryStore::new()).wait()?;
+/// let users = Table::named("users").column("id", "i64").column("name", "str").key(["id"]);
+/// let users = database.create_table(users).wait()?;
+/// users.put(Document::new().with("id", 1_i64).with("name", "Ada")).wait()?;
+/// let found = users.query(&Query::new().filter(field("id").eq(1_i64))).wait()?;
+/// assert_eq!(found.records[0].document.get("name"), Some(&"Ada".into()));
+/// # Ok::<(), keyloom_table::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Database<S> {
+    shared: Arc<Shared<S>>,
+}
+
+impl<S> Clone for Database<S> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+struct Shared<S> {
+    store: S,
+    catalog: RwLock<Arc<Catalog>>,
+    clock: Clock,
+}
+
+/// What time it is. Tests bring their own.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+impl<S: std::fmt::Debug> std::fmt::Debug for Shared<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+/// How long a change that others keep overtaking is tried again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The wall clock.
+fn wall_clock() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+impl<S: Store> Database<S> {
+    /// Opens the tables of a store.
+    pub async fn open(store: S) -> Result<Self, Error> {
+        Self::open_with_clock(store, Arc::new(wall_clock)).await
+    }
+
+    /// The same with another clock, by which records expire.
+    pub async fn open_with_clock(store: S, clock: Clock) -> Result<Self, Error> {
+        let capability = store.capability();
+        if !(capability.atomic_batch && capability.conditions && capability.ordered) {
+            let what =
+                "commit records with their indexes as one: tables need atomic batches with conditions".into();
+            return Err(keyloom_store::Error::Unsupported { store: capability.name, what }.into());
+        }
+        let catalog = RwLock::new(Arc::new(Catalog::read(&store).await?));
+        Ok(Self { shared: Arc::new(Shared { store, catalog, clock }) })
+    }
+
+    /// The store below.
+    pub fn store(&self) -> &S {
+        &self.shared.store
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.shared.clock)()
+    }
+
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the catalog anew: others may have changed the schema.
+    pub async fn refresh(&self) -> Result<(), Error> {
+        let read = Catalog::read(self.store()).await?;
+        let mut catalog = self.shared.catalog.write().unwrap_or_else(PoisonError::into_inner);
+        // A slower reader must not bring back an older catalog.
+        if read.version.changes >= catalog.version.changes {
+            *catalog = Arc::new(read);
+        }
+        Ok(())
+    }
+
+    /// The names of the tables.
+    pub fn tables(&self) -> Vec<String> {
+        self.catalog().tables.keys().cloned().collect()
+    }
+
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Result<Table<S>, Error> {
+        self.catalog().table(name)?;
+        Ok(Table::new(self.clone(), name.to_owned()))
+    }
+
+    /// Creates a table.
+    pub async fn create_table(&self, table: TableBuilder) -> Result<Table<S>, Error> {
+        let definition = table.build()?;
+        let name = definition.name().to_owned();
+        self.change_schema(|catalog| {
+            if catalog.tables.contains_key(&name) {
+                return Err(Error::Exists(format!("a table {name}").into()));
+            }
+            let mut definition = definition.clone();
+            let next = definition.number_trees(catalog.version.free_tree());
+            let mut bytes = Vec::new();
+            definition.encode(&mut bytes)?;
+            Ok((Batch::new().put(keyspace::table(&name), bytes), next))
+        })
+        .await?;
+        self.table(&name)
+    }
+
+    /// Opens a table, or creates it; refuses one that is stored otherwise than it is declared, and shows both.
+    pub async fn open_table(&self, table: TableBuilder) -> Result<Table<S>, Error> {
+        let definition = table.clone().build()?;
+        loop {
+            if let Some(stored) = self.catalog().tables.get(definition.name()) {
+                stored.compare(&definition)?;
+                return self.table(definition.name());
+            }
+            match self.create_table(table.clone()).await {
+                Err(Error::Exists(_)) => self.refresh().await?,
+                created => return created,
+            }
+        }
+    }
+
+    /// Commits a change of the schema, and takes it in. `change` gives its writes and the next free tree.
+    pub(crate) async fn change_schema(
+        &self,
+        change: impl Fn(&Catalog) -> Result<(Batch, u32), Error>,
+    ) -> Result<(), Error> {
+        loop {
+            let catalog = self.catalog();
+            let (batch, next_tree) = change(&catalog)?;
+            let next = catalog.version.next(next_tree);
+            let batch = batch.put(keyspace::version(), next.to_bytes()).require(catalog.version.unchanged());
+            match self.store().commit(batch).await {
+                Ok(_) => return self.refresh().await,
+                Err(keyloom_store::Error::Conflict(_)) => self.refresh().await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Makes several changes as one, in tables by their names: all of them happen, or none.
+    ///
+    /// What others write at the same time is never lost: if something that a change depends on moves, all are worked
+    /// out again.
+    pub async fn apply<'t>(
+        &self,
+        changes: impl IntoIterator<Item = (&'t str, Change)>,
+    ) -> Result<Sequence, Error> {
+        let changes: Vec<(&str, Change)> = changes.into_iter().collect();
+        Ok(self.apply_all(&changes).await?.sequence)
+    }
+
+    /// Makes changes as one; the records before and after come with the sequence.
+    pub(crate) async fn apply_all(&self, changes: &[(&str, Change)]) -> Result<Outcome, Error> {
+        let mut patience = Patience::new();
+        loop {
+            let catalog = self.catalog();
+            let recorded = Recorded::new(self.store());
+            let mut overlay = Overlay::new();
+            let mut records = Vec::with_capacity(changes.len());
+            for (name, change) in changes {
+                let view = overlay.over(&recorded);
+                let applied = apply(&view, catalog.table(name)?, change, self.now()).await?;
+                applied.writes.into_iter().for_each(|write| overlay.write(write));
+                records.push((applied.before, applied.after));
+            }
+            let batch = recorded.batch(overlay).require(catalog.version.unchanged());
+            match self.store().commit(batch).await {
+                Ok(sequence) => return Ok(Outcome { sequence, records }),
+                Err(keyloom_store::Error::Conflict(condition)) => {
+                    self.overtaken(&condition, &mut patience).await?
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// After a conflict: reads the schema anew if that was it; an error if it has been tried long enough.
+    pub(crate) async fn overtaken(
+        &self,
+        condition: &Condition,
+        patience: &mut Patience,
+    ) -> Result<(), Error> {
+        patience.check(condition)?;
+        if is_version(condition) {
+            self.refresh().await?;
+        }
+        Ok(())
+    }
+
+    /// A transaction over any tables: it reads one state of them, sees its own writes, and commits only if nothing that
+    /// it read has changed.
+    pub async fn begin(&self) -> Result<Transaction<S>, Error> {
+        loop {
+            let catalog = self.catalog();
+            if let Some(snapshot) = self.snapshot_of(&catalog).await? {
+                return Ok(Transaction::new(self.clone(), catalog, snapshot));
+            }
+        }
+    }
+
+    /// A snapshot that this catalog is the schema of; `None` if the schema has changed: it is read anew then.
+    ///
+    /// Without this look, an index that another process has dropped would answer that there is nothing.
+    pub(crate) async fn snapshot_of(&self, catalog: &Catalog) -> Result<Option<S::Snapshot>, Error> {
+        let snapshot = self.store().snapshot().await?;
+        let expected = catalog.version.to_bytes();
+        let same = snapshot.get(&keyspace::version(), |version| version == expected).await?;
+        if same.unwrap_or(catalog.version.changes == 0) {
+            return Ok(Some(snapshot));
+        }
+        self.refresh().await?;
+        Ok(None)
+    }
+
+    /// Runs `work` in a transaction and commits it; again if something that it read has changed meanwhile.
+    pub async fn transact<T>(
+        &self,
+        mut work: impl AsyncFnMut(&mut Transaction<S>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let started = Instant::now();
+        loop {
+            let mut transaction = self.begin().await?;
+            let result = work(&mut transaction).await?;
+            match transaction.commit().await {
+                Ok(_) => return Ok(result),
+                Err(Error::Conflict(_)) if started.elapsed() < PATIENCE => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The sequence of the last commit.
+    pub async fn sequence(&self) -> Result<Sequence, Error> {
+        Ok(self.store().sequence().await?)
+    }
+}
+
+/// What became of changes that were made as one.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) sequence: Sequence,
+    /// Each record before and after.
+    pub(crate) records: Vec<(Option<Document>, Option<Document>)>,
+}
+
+/// Whether a condition is the one on the schema's version.
+pub(crate) fn is_version(condition: &Condition) -> bool {
+    match condition {
+        Condition::Absent(key) | Condition::Is { key, .. } => *key == keyspace::version(),
+        _ => false,
+    }
+}
+
+/// How long a change has been overtaken by others.
+#[derive(Debug)]
+pub(crate) struct Patience(Instant);
+
+impl Patience {
+    pub(crate) fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    fn check(&self, condition: &Condition) -> Result<(), Error> {
+        if self.0.elapsed() < PATIENCE {
+            return Ok(());
+        }
+        Err(Error::Conflict(format!("overtaken for {} s: {condition}", PATIENCE.as_secs()).into()))
+    }
+}

@@ -1,0 +1,78 @@
+//! Records with several indexes, written as one.
+//!
+//! A [`Database`] is a store with tables in it. A [`Table`] keeps records, which are documents with typed key fields,
+//! and every index of them: a write changes the record and all its entries as one, or nothing. A [`Query`] is planned
+//! before it is run: it reads a bounded part of a tree, or is refused with the index that it lacks.
+//!
+//! ```
+//! use keyloom_schema::{Document, Index, Table, field};
+//! use keyloom_store::{MemoryStore, Wait};
+//! use keyloom_table::{Database, Query};
+//!
+//! let database = Database::open(MemoryStore::new()).wait()?;
+//! let orders = Table::named("orders")
+//!     .column("user", "str")
+//!     .column("number", "i64")
+//!     .nullable("status", "str")
+//!     .key(["user", "number"])
+//!     .index(Index::on(["status", "number desc"]));
+//! let orders = database.create_table(orders).wait()?;
+//! for (user, number, status) in [("U1", 1_i64, "open"), ("U1", 2, "paid"), ("U10", 3, "open")] {
+//!     let order = Document::new().with("user", user).with("number", number).with("status", status);
+//!     orders.put(order.with("note", "kept too")).wait()?;
+//! }
+//! let open = Query::new().filter(field("status").eq("open")).order_by_desc("number").limit(10);
+//! let found = orders.query(&open).wait()?;
+//! assert_eq!(found.records[0].key, ["U10".into(), 3_i64.into()]);
+//! assert_eq!(found.examined.rows, 2);
+//! # Ok::<(), keyloom_table::Error>(())
+//! ```
+//!
+//! # The way through
+//!
+//! - [`Table::put`], [`Table::update`], [`Table::delete`], and [`Change`]s with conditions; [`Table::load`] for many.
+//! - [`Table::get`], [`Table::query`], [`Table::page`], [`Table::explain`].
+//! - [`Database::begin`]: transactions over several tables, serializable.
+//! - [`Database::create_index`] on a table that has records, [`Database::verify`], [`Database::repair`],
+//!   [`Database::analyze`].
+//! - [`Index`]: a key and its sorted set of values, without a record. [`Items`]: raw byte keys.
+//!
+//! All calls are async, because a cluster is; [`keyloom_store::Wait`] waits for them where there is no runtime.
+
+#![forbid(unsafe_code)]
+
+mod analyze;
+mod apply;
+mod build;
+mod catalog;
+mod change;
+mod database;
+mod entries;
+mod error;
+mod execute;
+mod expire;
+mod index;
+mod items;
+mod keyspace;
+mod load;
+mod reader;
+mod row;
+mod staged;
+mod table;
+mod transaction;
+mod verify;
+
+pub use build::Filled;
+pub use change::{Change, Update, When};
+pub use database::{Clock, Database};
+pub use error::Error;
+pub use execute::{Examined, PageLimits};
+pub use index::{Index, Keys};
+pub use items::{ItemQuery, Items};
+pub use keyloom_plan::{Cursor, Plan, Query};
+pub use load::Loaded;
+pub use reader::{Found, Match};
+pub use row::Row;
+pub use table::Table;
+pub use transaction::Transaction;
+pub use verify::{Difference, Verified, Wrong};

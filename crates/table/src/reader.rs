@@ -1,0 +1,115 @@
+//! Reading a table: the same for a store, a snapshot and a transaction.
+
+use std::ops::ControlFlow;
+
+use keyloom_key::{Timestamp, Value};
+use keyloom_plan::{Cursor, Plan, Query, Statistics};
+use keyloom_schema::{Document, Table};
+use keyloom_store::Read;
+
+use crate::entries;
+use crate::error::Error;
+use crate::execute::{Examined, PageLimits, Ran, Run};
+use crate::row::Row;
+
+/// A record and its key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    /// The values of its primary key. Text that the key compares without case is in the key's own spelling.
+    pub key: Vec<Value<'static>>,
+    /// The record, or the fields of it that were asked for.
+    pub document: Document,
+}
+
+/// What a query found, and what that cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The records, in their order.
+    pub records: Vec<Match>,
+    /// Where the next page begins; `None` if there is no more.
+    pub cursor: Option<Cursor>,
+    /// What it cost.
+    pub examined: Examined,
+}
+
+/// A table as it can be read.
+pub(crate) struct Reader<'a, R> {
+    pub(crate) read: &'a R,
+    pub(crate) table: &'a Table,
+    pub(crate) statistics: &'a Statistics,
+    pub(crate) now: Timestamp,
+}
+
+impl<R: Read> Reader<'_, R> {
+    /// Shows the record with this key to `look`.
+    pub(crate) async fn get<T: Send>(
+        &self,
+        key: &[Value<'_>],
+        look: impl FnOnce(&Row<'_>) -> Result<T, Error> + Send,
+    ) -> Result<Option<T>, Error> {
+        let key = entries::record_key(self.table, &entries::coerce_key(self.table, key)?)?;
+        let found = self.read.get(&key, |payload| {
+            let row = Row::record(self.table, &key, payload)?;
+            if row.is_expired(self.now)? { Ok(None) } else { look(&row).map(Some) }
+        });
+        Ok(found.await?.transpose()?.flatten())
+    }
+
+    /// Plans a query and shows what it finds to `visit`.
+    pub(crate) async fn each(
+        &self,
+        query: &Query,
+        page: Option<PageLimits>,
+        visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
+    ) -> Result<(Plan, Ran), Error> {
+        let plan = keyloom_plan::plan(self.table, self.statistics, query)?;
+        let ran = self.run(&plan, query, page, visit).await?;
+        Ok((plan, ran))
+    }
+
+    /// Runs a plan and shows what it finds to `visit`.
+    pub(crate) async fn run(
+        &self,
+        plan: &Plan,
+        query: &Query,
+        page: Option<PageLimits>,
+        visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
+    ) -> Result<Ran, Error> {
+        let after = query.after.as_ref().map(|cursor| cursor.read(self.table, query)).transpose()?;
+        let left = after.as_ref().map(|resume| plan.resume(&resume.position));
+        let run = Run {
+            read: self.read,
+            table: self.table,
+            plan: left.as_ref().unwrap_or(plan),
+            after: after.as_ref().map(|resume| &resume.position),
+            now: self.now,
+            budget: query.budget,
+            page,
+        };
+        run.run(visit).await
+    }
+
+    /// What a plan finds.
+    pub(crate) async fn found(
+        &self,
+        plan: &Plan,
+        query: &Query,
+        page: Option<PageLimits>,
+    ) -> Result<Found, Error> {
+        let mut records = Vec::new();
+        let collect = |row: &Row<'_>| {
+            let document = match &query.select {
+                None => row.to_document()?,
+                Some(fields) => row.project(fields)?,
+            };
+            let key = row.key()?.into_iter().map(Value::into_owned).collect();
+            records.push(Match { key, document });
+            Ok(ControlFlow::Continue(()))
+        };
+        let ran = self.run(plan, query, page, collect).await?;
+        let examined = ran.examined;
+        let remaining = plan.limit.map(|limit| limit.saturating_sub(examined.returned));
+        let cursor = ran.rest.map(|rest| Cursor::new(self.table, query, plan, &rest, remaining));
+        Ok(Found { records, cursor, examined })
+    }
+}

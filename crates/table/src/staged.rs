@@ -1,0 +1,105 @@
+//! Writes that are not committed yet, and what was read to decide on them.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+
+use keyloom_key::Span;
+use keyloom_store::{Batch, Condition, Direction, Error, Fingerprinter, Limits, Overlay, Page, Read};
+
+/// A store or a snapshot that remembers what was read of it, as conditions of a commit.
+#[derive(Debug)]
+pub(crate) struct Recorded<R> {
+    below: R,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    keys: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    spans: Vec<Condition>,
+}
+
+impl<R> Recorded<R> {
+    pub(crate) fn new(below: R) -> Self {
+        Self { below, seen: Mutex::default() }
+    }
+
+    fn see(&self, key: &[u8], value: Option<&[u8]>) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !seen.keys.contains_key(key) {
+            seen.keys.insert(key.to_vec(), value.map(<[u8]>::to_vec));
+        }
+    }
+
+    /// A batch of these writes that is committed only if all that was read is as it was.
+    pub(crate) fn batch(self, writes: Overlay) -> Batch {
+        let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let keys = seen.keys.into_iter().map(|(key, value)| match value {
+            None => Condition::Absent(key),
+            Some(value) => Condition::Is { key, value },
+        });
+        let batch = keys.chain(seen.spans).fold(Batch::new(), Batch::require);
+        writes.into_writes().fold(batch, |batch, write| match write.value {
+            Some(value) => batch.put(write.key, value),
+            None => batch.delete(write.key),
+        })
+    }
+}
+
+impl<R: Read> Read for Recorded<R> {
+    async fn get<T: Send>(
+        &self,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> Result<Option<T>, Error> {
+        let found = self.below.get(key, |value| {
+            self.see(key, Some(value));
+            look(value)
+        });
+        let found = found.await?;
+        if found.is_none() {
+            self.see(key, None);
+        }
+        Ok(found)
+    }
+
+    async fn get_many<K: AsRef<[u8]> + Sync>(
+        &self,
+        keys: &[K],
+        mut look: impl FnMut(usize, Option<&[u8]>) + Send,
+    ) -> Result<(), Error> {
+        let recorded = |number: usize, value: Option<&[u8]>| {
+            if let Some(key) = keys.get(number) {
+                self.see(key.as_ref(), value);
+            }
+            look(number, value);
+        };
+        self.below.get_many(keys, recorded).await
+    }
+
+    async fn scan(
+        &self,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
+    ) -> Result<Page, Error> {
+        let mut fingerprint = Fingerprinter::default();
+        let page = self.below.scan(span, direction, limits, |key, value| {
+            fingerprint.add(key, value);
+            look(key, value)
+        });
+        let page = page.await?;
+        // Only the part that was read has to stay as it was.
+        let mut read = span.clone();
+        match (&page.rest, direction) {
+            (None, _) => {}
+            (Some(rest), Direction::Forward) => read.end = Some(rest.start.clone()),
+            (Some(rest), Direction::Backward) => read.start = rest.end.clone().unwrap_or_default(),
+        }
+        let condition = Condition::Unchanged { span: read, fingerprint: fingerprint.finish() };
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).spans.push(condition);
+        Ok(page)
+    }
+}

@@ -1,0 +1,195 @@
+//! A table of a database, to be written and read.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use keyloom_key::Value;
+use keyloom_plan::{Access, Plan, Query};
+use keyloom_schema::{self as schema, Document};
+use keyloom_store::{Read, Sequence, Store};
+
+use crate::catalog::Catalog;
+use crate::change::{Change, Update, When};
+use crate::database::Database;
+use crate::error::Error;
+use crate::execute::{Examined, PageLimits};
+use crate::reader::{Found, Reader};
+use crate::row::Row;
+
+/// A table of a database. Clones share it.
+///
+/// Every write changes the record and all its index entries as one. Records of one call are of one state of the store.
+#[derive(Debug)]
+pub struct Table<S> {
+    database: Database<S>,
+    name: String,
+}
+
+impl<S> Clone for Table<S> {
+    fn clone(&self) -> Self {
+        Self { database: self.database.clone(), name: self.name.clone() }
+    }
+}
+
+impl<S: Store> Table<S> {
+    pub(crate) fn new(database: Database<S>, name: String) -> Self {
+        Self { database, name }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The database that it belongs to.
+    pub fn database(&self) -> &Database<S> {
+        &self.database
+    }
+
+    /// What it is like now.
+    pub fn definition(&self) -> Result<Arc<schema::Table>, Error> {
+        Ok(Arc::clone(self.database.catalog().table(&self.name)?))
+    }
+
+    /// Makes the record what the document says, whatever it was.
+    pub async fn put(&self, document: impl Into<Document>) -> Result<Sequence, Error> {
+        self.apply(Change::put(document)).await
+    }
+
+    /// Adds a record; if there is one with its key already, it is [`Error::Condition`].
+    pub async fn insert(&self, document: impl Into<Document>) -> Result<Sequence, Error> {
+        self.apply(Change::put(document).when(When::Absent)).await
+    }
+
+    /// Changes fields of a record; returns it as it is then, or `None` if there is none.
+    pub async fn update<V: Into<Value<'static>>>(
+        &self,
+        key: impl IntoIterator<Item = V>,
+        update: Update,
+    ) -> Result<Option<Document>, Error> {
+        let outcome = self.database.apply_all(&[(&self.name, Change::update(key, update))]).await?;
+        Ok(outcome.records.into_iter().next().and_then(|(_, after)| after))
+    }
+
+    /// Deletes a record; returns what it was, or `None` if there was none.
+    pub async fn delete<V: Into<Value<'static>>>(
+        &self,
+        key: impl IntoIterator<Item = V>,
+    ) -> Result<Option<Document>, Error> {
+        let outcome = self.database.apply_all(&[(&self.name, Change::delete(key))]).await?;
+        Ok(outcome.records.into_iter().next().and_then(|(before, _)| before))
+    }
+
+    /// Makes a change, if its condition holds.
+    pub async fn apply(&self, change: Change) -> Result<Sequence, Error> {
+        Ok(self.database.apply_all(&[(&self.name, change)]).await?.sequence)
+    }
+
+    /// Makes several changes as one.
+    pub async fn apply_all(&self, changes: impl IntoIterator<Item = Change>) -> Result<Sequence, Error> {
+        let changes: Vec<(&str, Change)> =
+            changes.into_iter().map(|change| (self.name.as_str(), change)).collect();
+        Ok(self.database.apply_all(&changes).await?.sequence)
+    }
+
+    /// The record with this key.
+    pub async fn get<'v, V: Into<Value<'v>>>(
+        &self,
+        key: impl IntoIterator<Item = V>,
+    ) -> Result<Option<Document>, Error> {
+        self.get_with(key, |row| row.to_document()).await
+    }
+
+    /// Shows the record with this key to `look`, as it lies in the store: only fields that are asked for are read.
+    pub async fn get_with<'v, V: Into<Value<'v>>, T: Send>(
+        &self,
+        key: impl IntoIterator<Item = V>,
+        look: impl FnOnce(&Row<'_>) -> Result<T, Error> + Send,
+    ) -> Result<Option<T>, Error> {
+        let key: Vec<Value<'v>> = key.into_iter().map(Into::into).collect();
+        let catalog = self.database.catalog();
+        self.reader(&catalog, self.database.store())?.get(&key, look).await
+    }
+
+    /// The records with these keys, in their order, all of one state of the store.
+    pub async fn get_many(&self, keys: &[Vec<Value<'_>>]) -> Result<Vec<Option<Document>>, Error> {
+        let catalog = self.database.catalog();
+        let snapshot = self.database.store().snapshot().await?;
+        let reader = self.reader(&catalog, &snapshot)?;
+        let mut documents = Vec::with_capacity(keys.len());
+        for key in keys {
+            documents.push(reader.get(key, |row| row.to_document()).await?);
+        }
+        Ok(documents)
+    }
+
+    /// Everything that a query finds. If that costs more than its budget, it is [`Error::Budget`] and never a part.
+    pub async fn query(&self, query: &Query) -> Result<Found, Error> {
+        self.run(query, None).await
+    }
+
+    /// A page of what a query finds, and the cursor of the next.
+    pub async fn page(&self, query: &Query, limits: PageLimits) -> Result<Found, Error> {
+        self.run(query, Some(limits)).await
+    }
+
+    /// Shows what a query finds to `visit`, as it lies in the store, until it breaks.
+    ///
+    /// The closure must not call the store: it may hold a lock.
+    pub async fn each(
+        &self,
+        query: &Query,
+        mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
+    ) -> Result<Examined, Error> {
+        loop {
+            let catalog = self.database.catalog();
+            let plan = self.plan(&catalog, query)?;
+            if is_one_read(&plan) {
+                let reader = self.reader(&catalog, self.database.store())?;
+                return Ok(reader.run(&plan, query, None, &mut visit).await?.examined);
+            }
+            if let Some(snapshot) = self.database.snapshot_of(&catalog).await? {
+                let reader = self.reader(&catalog, &snapshot)?;
+                return Ok(reader.run(&plan, query, None, &mut visit).await?.examined);
+            }
+        }
+    }
+
+    /// How many records a query finds. Reads keys only, where an index has all that the query asks.
+    pub async fn count(&self, query: &Query) -> Result<u64, Error> {
+        let query = Query { select: Some(Vec::new()), order: Vec::new(), ..query.clone() };
+        Ok(self.each(&query, |_| Ok(ControlFlow::Continue(()))).await?.returned)
+    }
+
+    /// How a query would be answered.
+    pub fn explain(&self, query: &Query) -> Result<Plan, Error> {
+        self.plan(&self.database.catalog(), query)
+    }
+
+    async fn run(&self, query: &Query, page: Option<PageLimits>) -> Result<Found, Error> {
+        loop {
+            let catalog = self.database.catalog();
+            let plan = self.plan(&catalog, query)?;
+            if is_one_read(&plan) {
+                return self.reader(&catalog, self.database.store())?.found(&plan, query, page).await;
+            }
+            if let Some(snapshot) = self.database.snapshot_of(&catalog).await? {
+                return self.reader(&catalog, &snapshot)?.found(&plan, query, page).await;
+            }
+        }
+    }
+
+    fn plan(&self, catalog: &Catalog, query: &Query) -> Result<Plan, Error> {
+        Ok(keyloom_plan::plan(catalog.table(&self.name)?, &catalog.statistics, query)?)
+    }
+
+    fn reader<'a, R: Read>(&self, catalog: &'a Catalog, read: &'a R) -> Result<Reader<'a, R>, Error> {
+        let table = catalog.table(&self.name)?;
+        Ok(Reader { read, table, statistics: &catalog.statistics, now: self.database.now() })
+    }
+}
+
+/// Whether a plan reads the primary key in one scan, which is of one state by itself.
+fn is_one_read(plan: &Plan) -> bool {
+    plan.index.is_none() && matches!(&plan.access, Access::InTurn(stretches) if stretches.len() <= 1)
+}

@@ -1,0 +1,166 @@
+//! The file as LMDB has it: two tables, one for the data and one for what the file says of itself.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use heed::types::Bytes;
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
+use keyloom_key::Span;
+use keyloom_store::{Direction, Error, Limits, Page, Sequence};
+
+use crate::config::Options;
+use crate::error::{engine, file};
+use crate::store::MAX_KEY;
+use crate::{scan, value};
+
+/// What the file says of itself, so that another engine's file is not taken for ours.
+const FORMAT: (&[u8], &[u8]) = (b"format", b"keyloom lmdb 0");
+
+/// The key of the last sequence among the file's own facts.
+pub(crate) const SEQUENCE: &[u8] = b"sequence";
+
+/// An open file. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct Engine {
+    pub(crate) env: Env<WithoutTls>,
+    pub(crate) data: Database<Bytes, Bytes>,
+    pub(crate) meta: Database<Bytes, Bytes>,
+}
+
+impl Engine {
+    pub(crate) fn open(path: &Path, options: Options) -> Result<Self, Error> {
+        let created = !path.exists();
+        let env = open_env(path, options)?;
+        check_length(path, &env)?;
+        // Readers that died in the middle would keep old pages for ever.
+        env.clear_stale_readers().map_err(engine)?;
+        let (data, meta) = open_databases(&env)?;
+        if created && let Some(folder) = path.parent() {
+            // The file's name must survive a crash as the file does.
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| file(folder, &error))?;
+        }
+        Ok(Self { env, data, meta })
+    }
+
+    /// The newest state that is in the file.
+    pub(crate) fn read(&self) -> Result<RoTxn<'_, WithoutTls>, Error> {
+        self.env.read_txn().map_err(engine)
+    }
+
+    pub(crate) fn get<T>(
+        &self,
+        txn: &RoTxn<'_>,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, Error> {
+        // LMDB takes no such keys, and so has none.
+        if key.is_empty() || key.len() > MAX_KEY {
+            return Ok(None);
+        }
+        let sealed = self.data.get(txn, key).map_err(engine)?;
+        sealed.map(|sealed| value::open(key, sealed).map(look)).transpose()
+    }
+
+    pub(crate) fn get_many<K: AsRef<[u8]>>(
+        &self,
+        txn: &RoTxn<'_>,
+        keys: &[K],
+        mut look: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Error> {
+        for (number, key) in keys.iter().enumerate() {
+            if self.get(txn, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
+                look(number, None);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn page(
+        &self,
+        txn: &RoTxn<'_>,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<Page, Error> {
+        scan::page(self.data, txn, span, direction, limits, look)
+    }
+
+    /// The sequence of the last commit that a transaction sees.
+    pub(crate) fn sequence(&self, txn: &RoTxn<'_>) -> Result<Sequence, Error> {
+        let bytes = self.meta.get(txn, SEQUENCE).map_err(engine)?.unwrap_or(&[0; 8]);
+        let number = bytes.try_into().map_err(|_| Error::Damaged("the sequence is not a number".into()))?;
+        Ok(Sequence(u64::from_be_bytes(number)))
+    }
+}
+
+#[allow(unsafe_code, reason = "mapping a file is unsafe: another program may change it behind the map")]
+fn open_env(path: &Path, options: Options) -> Result<Env<WithoutTls>, Error> {
+    let mut map_size = options.map_size;
+    loop {
+        let mut open = EnvOpenOptions::new().read_txn_without_tls();
+        open.map_size(map_size).max_readers(options.readers).max_dbs(2);
+        // SAFETY: NO_SUB_DIR only says that the path is a file. The file is opened once in this process (OPEN), LMDB's
+        // own lock keeps other processes of ours in step, and nothing here writes to the map. That other programs do not
+        // change the file is asked of the user in the README.
+        let opened = unsafe { open.flags(EnvFlags::NO_SUB_DIR).open(path) };
+        match opened {
+            // Address space is what a small machine, a limit or a checker like valgrind is short of.
+            Err(heed::Error::Io(error))
+                if error.kind() == std::io::ErrorKind::OutOfMemory && map_size > 1 << 26 =>
+            {
+                map_size /= 2;
+            }
+            Err(heed::Error::Io(error)) => return Err(file(path, &error)),
+            // Its last user is gone (OPEN), and what was buffered is being flushed.
+            Err(heed::Error::EnvAlreadyOpened) => {
+                let closing = heed::env_closing_event(path);
+                if closing.is_some_and(|closing| !closing.wait_timeout(options.busy_timeout)) {
+                    return Err(Error::Busy(format!("{}: still being closed", path.display()).into()));
+                }
+            }
+            opened => return opened.map_err(engine),
+        }
+    }
+}
+
+/// Refuses a file that ends before its last page: reading there would kill the process.
+fn check_length(path: &Path, env: &Env<WithoutTls>) -> Result<(), Error> {
+    let length = std::fs::metadata(path).map_err(|error| file(path, &error))?.len();
+    let page = u64::from(env.stat().page_size);
+    let pages = u64::try_from(env.info().last_page_number).unwrap_or(u64::MAX).saturating_add(1);
+    let needed = pages.saturating_mul(page);
+    if length < needed {
+        let reason = format!("{}: cut short: {length} bytes of {needed}", path.display());
+        return Err(Error::Damaged(reason.into()));
+    }
+    Ok(())
+}
+
+type Databases = (Database<Bytes, Bytes>, Database<Bytes, Bytes>);
+
+fn open_databases(env: &Env<WithoutTls>) -> Result<Databases, Error> {
+    let txn = env.read_txn().map_err(engine)?;
+    let data = env.open_database(&txn, Some("data")).map_err(engine)?;
+    let meta: Option<Database<Bytes, Bytes>> = env.open_database(&txn, Some("meta")).map_err(engine)?;
+    if let (Some(data), Some(meta)) = (data, meta) {
+        let found = meta.get(&txn, FORMAT.0).map_err(engine)?.unwrap_or_default();
+        if found != FORMAT.1 {
+            let (found, ours) = (found.escape_ascii(), FORMAT.1.escape_ascii());
+            return Err(Error::Damaged(
+                format!("the file's format is `{found}`, and this is `{ours}`").into(),
+            ));
+        }
+        // Committing keeps the handles; dropping the transaction would close them.
+        txn.commit().map_err(engine)?;
+        return Ok((data, meta));
+    }
+    drop(txn);
+    let mut txn = env.write_txn().map_err(engine)?;
+    let data = env.create_database(&mut txn, Some("data")).map_err(engine)?;
+    let meta: Database<Bytes, Bytes> = env.create_database(&mut txn, Some("meta")).map_err(engine)?;
+    meta.put(&mut txn, FORMAT.0, FORMAT.1).map_err(engine)?;
+    txn.commit().map_err(engine)?;
+    Ok((data, meta))
+}

@@ -1,0 +1,147 @@
+//! Snapshots, and how they are let go when they are past their age.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::{Future, ready};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use heed::{RoTxn, WithoutTls};
+use keyloom_key::Span;
+use keyloom_store::{Direction, Error, Limits, Page, Read};
+
+use crate::error::engine;
+use crate::store::LmdbStore;
+
+/// The snapshots that can be read, by their number: the oldest first.
+#[derive(Debug)]
+pub(crate) struct Snapshots {
+    age: Duration,
+    living: Mutex<(u64, BTreeMap<u64, Weak<Held>>)>,
+}
+
+/// A state that the file keeps.
+struct Held {
+    taken: Instant,
+    /// `None` when it is past its age.
+    txn: Mutex<Option<RoTxn<'static, WithoutTls>>>,
+}
+
+impl Held {
+    fn lock(&self) -> MutexGuard<'_, Option<RoTxn<'static, WithoutTls>>> {
+        self.txn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("taken", &self.taken).finish_non_exhaustive()
+    }
+}
+
+impl Snapshots {
+    pub(crate) fn new(age: Duration) -> Self {
+        Self { age, living: Mutex::default() }
+    }
+
+    pub(crate) fn age(&self) -> Duration {
+        self.age
+    }
+
+    /// How long a thread that has nothing else to do may wait before it [lets go](Self::expire) of some.
+    pub(crate) fn pause(&self) -> Duration {
+        self.age.max(Duration::from_millis(100))
+    }
+
+    fn living(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Weak<Held>>)> {
+        self.living.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets go of those past their age, so that writes that follow, of any process, can use their pages.
+    pub(crate) fn expire(&self) {
+        let mut living = self.living();
+        while let Some(oldest) = living.1.first_entry() {
+            if let Some(held) = oldest.get().upgrade() {
+                if held.taken.elapsed() <= self.age {
+                    return;
+                }
+                // One that is being read is let go by the next read of it.
+                if let Ok(mut txn) = held.txn.try_lock() {
+                    *txn = None;
+                }
+            }
+            oldest.remove();
+        }
+    }
+}
+
+/// A [`LmdbStore`] as it was.
+///
+/// While it can be read, the file keeps every page that it can see, and grows.
+#[derive(Debug)]
+pub struct LmdbSnapshot {
+    number: u64,
+    held: Arc<Held>,
+    // Behind the transaction, so that it is dropped after it.
+    store: LmdbStore,
+}
+
+impl Drop for LmdbSnapshot {
+    fn drop(&mut self) {
+        self.store.snapshots().living().1.remove(&self.number);
+    }
+}
+
+impl LmdbSnapshot {
+    pub(crate) fn take(store: &LmdbStore) -> Result<Self, Error> {
+        let txn = store.engine().env.clone().static_read_txn().map_err(engine)?;
+        let held = Arc::new(Held { taken: Instant::now(), txn: Mutex::new(Some(txn)) });
+        let mut living = store.snapshots().living();
+        living.0 += 1;
+        let number = living.0;
+        living.1.insert(number, Arc::downgrade(&held));
+        drop(living);
+        Ok(Self { number, held, store: store.clone() })
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&RoTxn<'_, WithoutTls>) -> Result<T, Error>) -> Result<T, Error> {
+        let age = self.store.snapshots().age();
+        let mut txn = self.held.lock();
+        if self.held.taken.elapsed() > age {
+            *txn = None;
+        }
+        read(txn.as_ref().ok_or(Error::Expired(age))?)
+    }
+}
+
+impl Read for LmdbSnapshot {
+    fn get<T: Send>(
+        &self,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
+        ready(self.read(|txn| self.store.engine().get(txn, key, look)))
+    }
+
+    fn get_many<K: AsRef<[u8]> + Sync>(
+        &self,
+        keys: &[K],
+        look: impl FnMut(usize, Option<&[u8]>) + Send,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        ready(self.read(|txn| self.store.engine().get_many(txn, keys, look)))
+    }
+
+    fn scan(
+        &self,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
+    ) -> impl Future<Output = Result<Page, Error>> + Send {
+        ready(self.read(|txn| self.store.engine().page(txn, span, direction, limits, look)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

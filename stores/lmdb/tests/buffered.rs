@@ -1,0 +1,212 @@
+//! Buffered commits: what a crash leaves, other processes, closing.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
+
+mod child;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use keyloom_key::Span;
+use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_store::{Batch, Blocking, Direction, Durability, Error, Limits};
+
+const ENTRIES: usize = 90;
+
+fn open(path: &Path, durability: Durability) -> Blocking<LmdbStore> {
+    Blocking::new(LmdbStore::open_with(path, Options { durability, ..Options::default() }).unwrap())
+}
+
+fn buffered(path: &Path) -> Blocking<LmdbStore> {
+    open(path, Durability::Buffered { entries: ENTRIES, interval: Duration::from_millis(3) })
+}
+
+/// Adds one to a number that others add to, and says what it was.
+fn increment(store: &Blocking<LmdbStore>) -> u64 {
+    loop {
+        let now = store.get(b"count", |value| String::from_utf8(value.to_vec()).unwrap()).unwrap();
+        let number: u64 = now.as_deref().map_or(0, |now| now.parse().unwrap());
+        let batch = Batch::new().put("count", (number + 1).to_string());
+        let batch = match now {
+            None => batch.require_absent("count"),
+            Some(now) => batch.require_value("count", now),
+        };
+        match store.commit(batch) {
+            Ok(_) => return number,
+            Err(Error::Conflict(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+const INCREMENTS: u64 = 300;
+
+/// Not a test of its own: the other processes of those below.
+#[test]
+fn as_a_child() {
+    let Some((task, path)) = child::task() else { return };
+    match task.as_str() {
+        // Commits batches of three, each with its number, and says each.
+        "write" => {
+            let store = buffered(&path);
+            for number in store.sequence().unwrap().0 + 1.. {
+                let batch = ["a", "b", "c"]
+                    .into_iter()
+                    .fold(Batch::new(), |batch, part| batch.put(format!("{number:08}/{part}"), "1"));
+                assert_eq!(store.commit(batch).unwrap().0, number);
+                child::say("committed", number);
+                if number % 50 == 0 {
+                    store.flush().unwrap();
+                    child::say("flushed", number);
+                }
+            }
+        }
+        "increment" => {
+            let store = buffered(&path);
+            (0..INCREMENTS).for_each(|_| child::say("was", increment(&store)));
+        }
+        // The buffer is never empty, for as long as it is let: a flush takes long, and many commit meanwhile.
+        "flood" => {
+            let wide = Durability::Buffered { entries: usize::MAX, interval: Duration::from_millis(3) };
+            let store = open(&path, wide);
+            std::thread::scope(|scope| {
+                for thread in 0..4_u64 {
+                    let store = &store;
+                    scope.spawn(move || {
+                        for number in 0_u64.. {
+                            let key = format!("{thread}/{}", number % 50);
+                            store.commit(Batch::new().put(key, [7; 10_000])).unwrap();
+                            if number == 1_000 {
+                                child::say("started", thread);
+                            }
+                        }
+                    });
+                }
+            });
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_killed_process_loses_the_last_commits_at_most_and_only_whole_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    for round in 0..16 {
+        let mut writer = child::command("write", &path).spawn().unwrap();
+        let mut said = child::said(&mut writer);
+        let first = said.next().unwrap();
+        // Another moment in each round.
+        std::thread::sleep(Duration::from_micros(1 + round * 2_300 % 31_000));
+        child::kill(writer);
+        let (mut committed, mut flushed) = (0, 0);
+        for (word, number) in [first].into_iter().chain(said) {
+            match word.as_str() {
+                "committed" => committed = number,
+                "flushed" => flushed = number,
+                _ => {}
+            }
+        }
+        let store = open(&path, Durability::Synced);
+        let found = store.sequence().unwrap().0;
+        // What was committed and not yet said may be there too.
+        assert!(
+            (flushed..=committed + 1).contains(&found),
+            "{flushed} flushed, {committed} committed, {found} found"
+        );
+        let lost = committed.saturating_sub(found) * 3;
+        assert!(lost <= u64::try_from(ENTRIES).unwrap(), "{lost} writes lost");
+        // All up to the last that is there, and none behind it: whole batches, in the order of commits.
+        let mut keys = Vec::new();
+        let all = Limits { rows: usize::MAX, bytes: usize::MAX, ..Limits::default() };
+        let everything = Span::prefix(Vec::new());
+        store
+            .scan(&everything, Direction::Forward, all, |key, _| {
+                keys.push(String::from_utf8(key.to_vec()).unwrap());
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        let expected =
+            (1..=found).flat_map(|number| ["a", "b", "c"].map(|part| format!("{number:08}/{part}")));
+        assert!(keys.iter().cloned().eq(expected), "{} keys of {found} commits", keys.len());
+    }
+}
+
+#[test]
+fn no_other_process_comes_between_conditions_and_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    // One that buffers, one that does not: both are this store with other options.
+    for (round, mine) in [Durability::Synced, Durability::buffered()].into_iter().enumerate() {
+        let store = open(&path, mine);
+        let mut other = child::command("increment", &path).spawn().unwrap();
+        let mut said = child::said(&mut other).filter(|(word, _)| word == "was").map(|(_, number)| number);
+        let mut seen = vec![said.next().unwrap()];
+        // Both make progress while both write.
+        seen.extend((0..INCREMENTS).map(|_| increment(&store)));
+        seen.extend(said);
+        assert!(other.wait().unwrap().success());
+        seen.sort_unstable();
+        let start = u64::try_from(round).unwrap() * 2 * INCREMENTS;
+        assert!(seen.into_iter().eq(start..start + 2 * INCREMENTS), "an increment was lost");
+    }
+}
+
+#[test]
+fn a_process_that_never_stops_lets_others_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let store = open(&path, Durability::Synced);
+    let mut flood = child::command("flood", &path).spawn().unwrap();
+    let mut said = child::said(&mut flood);
+    said.next().unwrap();
+    let mut last = 0;
+    for mine in 1..=10 {
+        let sequence = store.commit(Batch::new().put("mine", mine.to_string())).unwrap().0;
+        assert!(sequence > last + 1 || mine == 1, "the other wrote nothing since {last}");
+        last = sequence;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child::kill(flood);
+}
+
+#[test]
+fn closing_flushes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let long = Durability::Buffered { entries: usize::MAX, interval: Duration::from_secs(3_600) };
+    let store = open(&path, long);
+    for number in 0..100 {
+        store.commit(Batch::new().put(format!("{number}"), "1")).unwrap();
+    }
+    let sequence = store.sequence().unwrap();
+    drop(store);
+    let store = open(&path, Durability::Synced);
+    assert_eq!(store.sequence().unwrap(), sequence);
+    assert!(store.get(b"99", |_| ()).unwrap().is_some());
+}
+
+#[test]
+fn a_file_can_be_opened_while_it_is_being_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    for number in 0..100_u64 {
+        let store = buffered(&path);
+        assert_eq!(store.sequence().unwrap().0, number);
+        store.commit(Batch::new().put("a", number.to_string())).unwrap();
+        let closing = std::thread::spawn(|| drop(store));
+        drop(buffered(&path));
+        closing.join().unwrap();
+    }
+}
+
+#[test]
+fn written_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { durability: Durability::Written, ..Options::default() };
+    let error = LmdbStore::open_with(folder.path().join("test.klm"), options).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }));
+    assert_eq!(error.to_string(), "lmdb cannot promise `written`: open it `synced` or `buffered`");
+    assert!(!folder.path().join("test.klm").exists());
+}

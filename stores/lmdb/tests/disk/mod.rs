@@ -1,0 +1,54 @@
+//! A disk that keeps a record and fails when told, for a child process. See `disk.c`.
+
+#![allow(dead_code, reason = "each test target uses its part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use crate::child;
+
+const FAULT: &str = "KEYLOOM_DISK_FAULT";
+
+/// Does a task in a child whose disk this is, and says how the child ended.
+pub(crate) fn run(task: &str, path: &Path) -> ExitStatus {
+    let library = path.with_added_extension("disk.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/disk/disk.c");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([&library, &source])
+        .arg("-ldl")
+        .status();
+    assert!(compiled.unwrap().success());
+    let mut command = child::command(task, path);
+    command
+        .env("LD_PRELOAD", &library)
+        .env("KEYLOOM_DISK_FILE", path)
+        .env("KEYLOOM_DISK_LOG", log(path))
+        .env(FAULT, path.with_added_extension("fault"));
+    // The output is that of a test, to be seen when it fails.
+    let output = command.output().unwrap();
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    print!("{}", String::from_utf8_lossy(&output.stderr));
+    output.status
+}
+
+/// Where the record of a file's writes is.
+pub(crate) fn log(path: &Path) -> PathBuf {
+    path.with_added_extension("log")
+}
+
+/// In the child: from now on this fails.
+pub(crate) fn fail(what: &str) {
+    let path = PathBuf::from(std::env::var_os(FAULT).unwrap());
+    // Never seen half written.
+    let new = path.with_added_extension("new");
+    fs::write(&new, what).unwrap();
+    fs::rename(new, path).unwrap();
+}
+
+/// In the child: from now on nothing fails.
+pub(crate) fn heal() {
+    fs::remove_file(std::env::var_os(FAULT).unwrap()).unwrap();
+}

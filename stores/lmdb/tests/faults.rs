@@ -1,0 +1,215 @@
+//! Disks that are full or fail: the caller is told, nothing is lost, and what can go on goes on.
+//!
+//! Each test is a child process whose disk fails when the child says so (`disk.c`), or whose files are limited in size.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
+
+mod child;
+mod disk;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_store::{Batch, Blocking, Durability, Error};
+
+fn open(path: &Path, durability: Durability) -> Blocking<LmdbStore> {
+    Blocking::new(LmdbStore::open_with(path, Options { durability, ..Options::default() }).unwrap())
+}
+
+fn value(store: &Blocking<LmdbStore>, key: &str) -> Option<String> {
+    store.get(key.as_bytes(), |value| String::from_utf8_lossy(value).into_owned()).unwrap()
+}
+
+/// A batch that the file must grow for.
+fn large(mark: &str) -> Batch {
+    (0..200)
+        .fold(Batch::new().put("mark", mark), |batch, number| batch.put(format!("{mark}/{number}"), [7; 500]))
+}
+
+/// Not a test of its own: the processes of those below.
+#[test]
+fn as_a_child() {
+    let Some((task, path)) = child::task() else { return };
+    match task.split_once('+').unwrap_or((task.as_str(), "")) {
+        ("synced", fault) => synced(&path, fault),
+        ("synced_root", _) => synced_root(&path),
+        ("buffered", fault) => buffered(&path, fault),
+        ("buffered_root", _) => buffered_root(&path),
+        ("limited", _) => limited(&path),
+        (other, _) => panic!("{other}"),
+    }
+}
+
+/// What fails before anything is committed, and passes.
+const PASSING: [&str; 3] = ["space", "short", "sync"];
+
+#[test]
+fn a_commit_that_fails_leaves_everything_and_the_next_may_succeed() {
+    for fault in PASSING {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(disk::run(&format!("synced+{fault}"), &folder.path().join("test.klm")).success(), "{fault}");
+    }
+}
+
+fn synced(path: &Path, fault: &str) {
+    let store = open(path, Durability::Synced);
+    let before = store.commit(large("before")).unwrap();
+    disk::fail(fault);
+    for _ in 0..3 {
+        assert!(matches!(store.commit(large("during")), Err(Error::Full(_))));
+        assert_eq!(value(&store, "mark").as_deref(), Some("before"));
+        assert_eq!(store.sequence().unwrap(), before);
+        assert_eq!(store.snapshot().unwrap().get(b"during/0", |_| ()).unwrap(), None);
+    }
+    disk::heal();
+    let after = store.commit(large("after")).unwrap();
+    drop(store);
+    let store = open(path, Durability::Synced);
+    assert_eq!(store.sequence().unwrap(), after);
+    assert_eq!(value(&store, "mark").as_deref(), Some("after"));
+    assert!(value(&store, "before/199").is_some() && value(&store, "after/199").is_some());
+    assert_eq!(value(&store, "during/0"), None);
+}
+
+#[test]
+fn a_root_that_cannot_be_written_ends_the_store() {
+    for task in ["synced_root", "buffered_root"] {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(disk::run(task, &folder.path().join("test.klm")).success(), "{task}");
+    }
+}
+
+/// Opened anew, the store has either state, whole, and goes on.
+fn goes_on(path: &Path) {
+    let store = open(path, Durability::Synced);
+    let mark = value(&store, "mark").unwrap();
+    assert!(["before", "during"].contains(&mark.as_str()), "{mark}");
+    assert_eq!(value(&store, "during/199").is_some(), mark == "during");
+    store.commit(large("after")).unwrap();
+    assert_eq!(value(&store, "mark").as_deref(), Some("after"));
+}
+
+fn synced_root(path: &Path) {
+    let store = open(path, Durability::Synced);
+    store.commit(large("before")).unwrap();
+    disk::fail("root");
+    assert!(matches!(store.commit(large("during")), Err(Error::Unknown(_))));
+    assert!(matches!(store.commit(large("then")), Err(Error::Failed(_))));
+    disk::heal();
+    assert!(matches!(store.commit(large("then")), Err(Error::Failed(_))));
+    drop(store);
+    goes_on(path);
+}
+
+fn buffered_root(path: &Path) {
+    let store = open(path, Durability::buffered());
+    store.commit(large("before")).unwrap();
+    store.flush().unwrap();
+    disk::fail("root");
+    store.commit(large("during")).unwrap();
+    let failed = |error: Error| assert!(matches!(error, Error::Failed(_)), "{error}");
+    failed(store.flush().unwrap_err());
+    disk::heal();
+    // Every call is told: what was acknowledged will not come to be.
+    failed(store.commit(large("then")).unwrap_err());
+    failed(store.get(b"mark", |_| ()).unwrap_err());
+    failed(store.get_many(&["mark"], |_, _| ()).unwrap_err());
+    failed(store.sequence().unwrap_err());
+    failed(store.snapshot().unwrap_err());
+    failed(store.flush().unwrap_err());
+    drop(store);
+    goes_on(path);
+}
+
+#[test]
+fn a_flush_that_fails_is_reported_and_tried_again() {
+    for fault in PASSING {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(
+            disk::run(&format!("buffered+{fault}"), &folder.path().join("test.klm")).success(),
+            "{fault}"
+        );
+    }
+}
+
+fn buffered(path: &Path, fault: &str) {
+    let store = open(path, Durability::Buffered { entries: 300, interval: Duration::from_millis(5) });
+    store.commit(large("before")).unwrap();
+    store.flush().unwrap();
+    disk::fail(fault);
+    store.commit(large("during")).unwrap();
+    // A read is told, and the next one sees what is buffered.
+    let told = (0..10_000).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        match store.get(b"mark", <[u8]>::to_vec) {
+            Ok(mark) => assert_eq!(mark.as_deref(), Some(b"during".as_slice())),
+            Err(error) => return Some(error),
+        }
+        None
+    });
+    let told = told.unwrap();
+    assert!(matches!(told, Error::Full(_)), "{told}");
+    assert_eq!(value(&store, "during/199").map(|value| value.len()), Some(500));
+    // Whoever asks for a flush is told.
+    assert!(matches!(store.flush(), Err(Error::Full(_))));
+    // There is room for some more, and then none.
+    let more = |number: &u64| match store.commit(Batch::new().put(format!("more/{number:03}"), "1")) {
+        Ok(_) => true,
+        Err(error) => {
+            assert!(matches!(error, Error::Full(_)), "{error}");
+            false
+        }
+    };
+    let more: Vec<u64> = (0..500).filter(more).collect();
+    assert_eq!(more.len(), 300 - 201);
+    disk::heal();
+    // An earlier failure may still have to be told.
+    while let Err(error) = store.flush() {
+        assert!(matches!(error, Error::Full(_)), "{error}");
+    }
+    store.commit(large("after")).unwrap();
+    drop(store);
+    let store = open(path, Durability::Synced);
+    assert_eq!(value(&store, "mark").as_deref(), Some("after"));
+    assert!(value(&store, "during/199").is_some() && value(&store, "after/199").is_some());
+    let all = (0..500).filter(|number| value(&store, &format!("more/{number:03}")).is_some());
+    assert!(all.eq(more), "other commits are there than were acknowledged");
+}
+
+#[test]
+fn a_full_disk_is_told_and_room_is_used_again() {
+    let folder = tempfile::tempdir().unwrap();
+    // The limit of a file's size stands for that of the disk; the signal that goes with it is ignored.
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", r#"trap "" XFSZ; ulimit -S -f 4096; exec "$0" "$@""#])
+        .arg(std::env::current_exe().unwrap());
+    let output = child::through(shell, "limited", &folder.path().join("test.klm")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+fn limited(path: &Path) {
+    let store = open(path, Durability::Synced);
+    let mut written = 0;
+    let error = loop {
+        match store.commit(large(&written.to_string())) {
+            Ok(_) => written += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Full(_)), "{error}");
+    assert!(written > 3, "{written}");
+    let all_there = |store: &Blocking<LmdbStore>, count: u64| {
+        assert_eq!(store.sequence().unwrap().0, count);
+        (0..count).for_each(|mark| assert!(value(store, &format!("{mark}/199")).is_some()));
+    };
+    all_there(&store, written);
+    let limit = ["--fsize=unlimited:".to_owned(), format!("--pid={}", std::process::id())];
+    assert!(Command::new("prlimit").args(limit).status().unwrap().success());
+    store.commit(large(&written.to_string())).unwrap();
+    drop(store);
+    all_there(&open(path, Durability::Synced), written + 1);
+}
