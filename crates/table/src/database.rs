@@ -114,8 +114,12 @@ impl<S: Store> Database<S> {
     }
 
     /// The table of this name.
-    pub fn table(&self, name: &str) -> Result<Table<S>, Error> {
-        self.catalog().table(name)?;
+    pub async fn table(&self, name: &str) -> Result<Table<S>, Error> {
+        if self.catalog().table(name).is_err() {
+            // Another process may have created it.
+            self.refresh().await?;
+            self.catalog().table(name)?;
+        }
         Ok(Table::new(self.clone(), name.to_owned()))
     }
 
@@ -134,7 +138,7 @@ impl<S: Store> Database<S> {
             Ok((Batch::new().put(keyspace::table(&name), bytes), next))
         })
         .await?;
-        self.table(&name)
+        self.table(&name).await
     }
 
     /// Opens a table, or creates it; refuses one that is stored otherwise than it is declared, and shows both.
@@ -143,7 +147,7 @@ impl<S: Store> Database<S> {
         loop {
             if let Some(stored) = self.catalog().tables.get(definition.name()) {
                 stored.compare(&definition)?;
-                return self.table(definition.name());
+                return self.table(definition.name()).await;
             }
             match self.create_table(table.clone()).await {
                 Err(Error::Exists(_)) => self.refresh().await?,

@@ -142,8 +142,7 @@ impl<S: Store> Table<S> {
         mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
     ) -> Result<Examined, Error> {
         loop {
-            let catalog = self.database.catalog();
-            let plan = self.plan(&catalog, query)?;
+            let (catalog, plan) = self.plan(query).await?;
             if is_one_read(&plan) {
                 let reader = self.reader(&catalog, self.database.store())?;
                 return Ok(reader.run(&plan, query, None, &mut visit).await?.examined);
@@ -162,14 +161,13 @@ impl<S: Store> Table<S> {
     }
 
     /// How a query would be answered.
-    pub fn explain(&self, query: &Query) -> Result<Plan, Error> {
-        self.plan(&self.database.catalog(), query)
+    pub async fn explain(&self, query: &Query) -> Result<Plan, Error> {
+        Ok(self.plan(query).await?.1)
     }
 
     async fn run(&self, query: &Query, page: Option<PageLimits>) -> Result<Found, Error> {
         loop {
-            let catalog = self.database.catalog();
-            let plan = self.plan(&catalog, query)?;
+            let (catalog, plan) = self.plan(query).await?;
             if is_one_read(&plan) {
                 return self.reader(&catalog, self.database.store())?.found(&plan, query, page).await;
             }
@@ -179,8 +177,20 @@ impl<S: Store> Table<S> {
         }
     }
 
-    fn plan(&self, catalog: &Catalog, query: &Query) -> Result<Plan, Error> {
-        Ok(keyloom_plan::plan(catalog.table(&self.name)?, &catalog.statistics, query)?)
+    /// Plans a query by the newest schema, if it is refused by the one that is known here.
+    async fn plan(&self, query: &Query) -> Result<(Arc<Catalog>, Plan), Error> {
+        loop {
+            let catalog = self.database.catalog();
+            match keyloom_plan::plan(catalog.table(&self.name)?, &catalog.statistics, query) {
+                Ok(plan) => return Ok((catalog, plan)),
+                Err(refused) => {
+                    self.database.refresh().await?;
+                    if self.database.catalog().version == catalog.version {
+                        return Err(refused.into());
+                    }
+                }
+            }
+        }
     }
 
     fn reader<'a, R: Read>(&self, catalog: &'a Catalog, read: &'a R) -> Result<Reader<'a, R>, Error> {

@@ -6,7 +6,7 @@
 //! 0     │03│                 1.5  │05│3F│F8│00│00│00│00│00│00│
 //! ```
 //!
-//! The lead byte of an element of a list is its length, so a reader can step over it.
+//! Before each element of a tuple or a list stands its length, before each entry of a map those of its name and value.
 
 use std::borrow::Cow;
 
@@ -247,9 +247,16 @@ fn read_uint(bytes: &[u8], at: usize) -> Result<u64, Error> {
 /// The first eight bytes, or what there is of them, as the upper bytes of an integer.
 #[inline]
 fn leading(bytes: &[u8]) -> u64 {
-    match bytes.first_chunk() {
-        Some(bytes) => u64::from_be_bytes(*bytes),
-        None => bytes.iter().rev().fold(0, |value, &byte| value >> 8 | u64::from(byte) << 56),
+    let unused = unused_bits(bytes);
+    // Two words that overlap, which costs less than a byte at a time.
+    if let Some(bytes) = bytes.first_chunk() {
+        u64::from_be_bytes(*bytes)
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << unused
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from(u16::from_be_bytes(*first)) << 48 | u64::from(u16::from_be_bytes(*last)) << unused
+    } else {
+        bytes.first().map_or(0, |byte| u64::from(*byte) << 56)
     }
 }
 
