@@ -25,5 +25,8 @@ fn print(name: &str, places: impl Iterator<Item = usize>, count: usize) {
         }
     }
     let (least, most) = (counts.iter().min().unwrap_or(&0), counts.iter().max().unwrap_or(&0));
-    println!("{name:<22} {} a place on average, {least} to {most}", counts.iter().sum::<usize>() / count);
+    let keys: usize = counts.iter().sum();
+    // The place that is farthest from its share, in percent of it.
+    let farthest = counts.iter().map(|own| (own * count).abs_diff(keys) * 100 / keys).max().unwrap_or(0);
+    println!("{name:<22} {} a place on average, {least} to {most}: within {} %", keys / count, farthest + 1);
 }

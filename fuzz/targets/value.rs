@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use keyloom_schema::{FieldRef, Names, Payload};
+use keyloom_schema::document::{FieldRef, Names, Payload};
 
 /// Every other id has a name.
 struct Even;

@@ -10,7 +10,8 @@
 use std::collections::BTreeMap;
 
 use keyloom_key::{Date, Decimal, Duration, Timestamp, Type, Uuid, Value};
-use keyloom_schema::{Document, Error, FieldRef, MAX_DEPTH, Names, Payload, encode};
+use keyloom_schema::document::{FieldRef, MAX_DEPTH, Names, Payload, encode};
+use keyloom_schema::{Document, Error};
 use keyloom_testkit::{hurtful, random};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;

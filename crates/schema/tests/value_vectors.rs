@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 
 use keyloom_key::json::{plain_from_json, values_from_json};
 use keyloom_key::{Fields, Value};
-use keyloom_schema::{Document, Error, FieldRef, Names, Payload, encode};
+use keyloom_schema::document::{FieldRef, Names, Payload, encode};
+use keyloom_schema::{Document, Error};
 use serde_json::Value as Json;
 
 /// The cells of each row of the tables in the page whose header is this.

@@ -20,7 +20,7 @@ pub struct Capability {
     pub ordered: bool,
     /// No other process writes while this one has the store open.
     pub exclusive: bool,
-    /// What was committed survives the process.
+    /// What was committed, and [flushed](crate::Store::flush), survives the process.
     pub durable: bool,
     /// The longest key, in bytes.
     pub max_key: usize,

@@ -22,8 +22,9 @@
 //! ```
 //!
 //! The trait is async, because a cluster is, with static dispatch: no future is boxed and no value is copied on the way
-//! to the closure that looks at it. [`Blocking`] and [`Wait`] are for programs that are not async. What a store can do beyond the least
-//! is its [`Capability`]; the testkit's behaviour suite picks its cases by it.
+//! to the closure that looks at it. [`Blocking`] and [`Wait`] are for programs that are not async. What a store can do
+//! beyond the least is its [`Capability`]; the testkit's behaviour suite picks its cases by it. What a commit promises
+//! when it returns is its [`Durability`]. An [`Overlay`] reads writes that are not committed yet as if they were.
 
 #![forbid(unsafe_code)]
 

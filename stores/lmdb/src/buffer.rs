@@ -164,7 +164,8 @@ impl Buffer {
 
     /// Whether nothing can be written any more.
     pub(crate) fn has_failed(&self) -> bool {
-        matches!(self.write().trouble, Some(Trouble::Lasting(_)))
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        matches!(state.trouble, Some(Trouble::Lasting(_)))
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) struct Flusher {
     pub(crate) engine: Engine,
     pub(crate) lock: WriterLock,
     pub(crate) buffer: Arc<Buffer>,
+    /// How long commits gather.
     pub(crate) interval: Duration,
     pub(crate) snapshots: Arc<Snapshots>,
 }
@@ -56,6 +57,7 @@ impl Flusher {
                     requests.recv_timeout(due.saturating_duration_since(Instant::now()))
                 }
             };
+            self.snapshots.expire(&self.engine);
             match request {
                 Ok(Request::Commit { batch, answer }) => {
                     let _ = answer.send(self.commit(&mut turn, batch));
@@ -64,7 +66,6 @@ impl Flusher {
                     let _ = answer.send(self.flush_all(&mut turn));
                 }
                 Ok(Request::Nudge) | Err(RecvTimeoutError::Timeout) => {
-                    self.snapshots.expire();
                     if let Err(error) = self.flush(&mut turn) {
                         self.buffer.report(error);
                     }
@@ -141,7 +142,6 @@ impl Flusher {
 
     /// Commits a generation with one sync.
     fn write(&self, generation: &Generation) -> Result<(), Error> {
-        self.snapshots.expire();
         let Some(last) = generation.last else { return Ok(()) };
         let mut txn = Transaction::begin(&self.engine)?;
         for (key, value) in generation.overlay.iter() {

@@ -1,4 +1,4 @@
-//! Snapshots, and how they are let go when they are past their age.
+//! Snapshots, and how the file is let go when they are past their age or their process has died.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,14 +11,25 @@ use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
 use keyloom_store::{Direction, Error, Limits, Page, Read};
 
+use crate::engine::Engine;
 use crate::error::engine;
 use crate::store::LmdbStore;
 
-/// The snapshots that can be read, by their number: the oldest first.
+/// The snapshots of this process that can be read.
 #[derive(Debug)]
 pub(crate) struct Snapshots {
     age: Duration,
-    living: Mutex<(u64, BTreeMap<u64, Weak<Held>>)>,
+    living: Mutex<Living>,
+}
+
+#[derive(Debug)]
+struct Living {
+    /// How many there have been.
+    taken: u64,
+    /// By their number: the oldest first.
+    held: BTreeMap<u64, Weak<Held>>,
+    /// When those of dead processes were last let go.
+    buried: Instant,
 }
 
 /// A state that the file keeps.
@@ -42,7 +53,8 @@ impl fmt::Debug for Held {
 
 impl Snapshots {
     pub(crate) fn new(age: Duration) -> Self {
-        Self { age, living: Mutex::default() }
+        let living = Living { taken: 0, held: BTreeMap::new(), buried: Instant::now() };
+        Self { age, living: Mutex::new(living) }
     }
 
     pub(crate) fn age(&self) -> Duration {
@@ -54,25 +66,33 @@ impl Snapshots {
         self.age.max(Duration::from_millis(100))
     }
 
-    fn living(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Weak<Held>>)> {
+    fn living(&self) -> MutexGuard<'_, Living> {
         self.living.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets go of those past their age, so that writes that follow, of any process, can use their pages.
-    pub(crate) fn expire(&self) {
+    /// Lets go of those past their age, and now and then of those of processes that died, so that writes that follow
+    /// can use their pages.
+    pub(crate) fn expire(&self, engine: &Engine) {
+        let is_old = |held: &Weak<Held>| held.upgrade().is_none_or(|held| held.taken.elapsed() > self.age);
         let mut living = self.living();
-        while let Some(oldest) = living.1.first_entry() {
-            if let Some(held) = oldest.get().upgrade() {
-                if held.taken.elapsed() <= self.age {
-                    return;
-                }
-                // One that is being read is let go by the next read of it.
-                if let Ok(mut txn) = held.txn.try_lock() {
-                    *txn = None;
-                }
-            }
-            oldest.remove();
+        if living.buried.elapsed() >= self.pause() {
+            living.buried = Instant::now();
+            // If it fails they stay until the next time.
+            let _ = engine.env.clear_stale_readers();
         }
+        if living.held.first_key_value().is_none_or(|(_, oldest)| !is_old(oldest)) {
+            return;
+        }
+        living.held.retain(|_, held| {
+            let Some(held) = held.upgrade() else { return false };
+            if held.taken.elapsed() <= self.age {
+                return true;
+            }
+            // One that is being read has to wait for the next time.
+            let Ok(mut txn) = held.txn.try_lock() else { return true };
+            *txn = None;
+            false
+        });
     }
 }
 
@@ -89,7 +109,7 @@ pub struct LmdbSnapshot {
 
 impl Drop for LmdbSnapshot {
     fn drop(&mut self) {
-        self.store.snapshots().living().1.remove(&self.number);
+        self.store.snapshots().living().held.remove(&self.number);
     }
 }
 
@@ -98,9 +118,9 @@ impl LmdbSnapshot {
         let txn = store.engine().env.clone().static_read_txn().map_err(engine)?;
         let held = Arc::new(Held { taken: Instant::now(), txn: Mutex::new(Some(txn)) });
         let mut living = store.snapshots().living();
-        living.0 += 1;
-        let number = living.0;
-        living.1.insert(number, Arc::downgrade(&held));
+        living.taken += 1;
+        let number = living.taken;
+        living.held.insert(number, Arc::downgrade(&held));
         drop(living);
         Ok(Self { number, held, store: store.clone() })
     }

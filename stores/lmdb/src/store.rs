@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use keyloom_key::Span;
 use keyloom_store::{
@@ -226,7 +227,8 @@ impl Shared {
                     engine: engine.clone(),
                     lock,
                     buffer: Arc::clone(&buffer),
-                    interval,
+                    // A day is beyond any use, and can be added to any moment.
+                    interval: interval.min(Duration::from_secs(86_400)),
                     snapshots: Arc::clone(&snapshots),
                 };
                 (Way::Buffered { buffer, requests }, Thread::start(move || flusher.run(&received))?)

@@ -39,7 +39,7 @@ impl Writer {
             let first = match commits.recv_timeout(self.snapshots.pause()) {
                 Ok(first) => first,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.snapshots.expire();
+                    self.snapshots.expire(&self.engine);
                     continue;
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -50,7 +50,7 @@ impl Writer {
             {
                 group.push(next);
             }
-            self.snapshots.expire();
+            self.snapshots.expire(&self.engine);
             self.serve(group);
         }
     }

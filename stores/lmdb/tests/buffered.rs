@@ -94,12 +94,12 @@ fn a_killed_process_loses_the_last_commits_at_most_and_only_whole_ones() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     for round in 0..16 {
-        let mut writer = child::command("write", &path).spawn().unwrap();
-        let mut said = child::said(&mut writer);
+        let mut writer = child::start("write", &path);
+        let mut said = writer.said();
         let first = said.next().unwrap();
         // Another moment in each round.
         std::thread::sleep(Duration::from_micros(1 + round * 2_300 % 31_000));
-        child::kill(writer);
+        drop(writer);
         let (mut committed, mut flushed) = (0, 0);
         for (word, number) in [first].into_iter().chain(said) {
             match word.as_str() {
@@ -140,13 +140,13 @@ fn no_other_process_comes_between_conditions_and_writes() {
     // One that buffers, one that does not: both are this store with other options.
     for (round, mine) in [Durability::Synced, Durability::buffered()].into_iter().enumerate() {
         let store = open(&path, mine);
-        let mut other = child::command("increment", &path).spawn().unwrap();
-        let mut said = child::said(&mut other).filter(|(word, _)| word == "was").map(|(_, number)| number);
+        let mut other = child::start("increment", &path);
+        let mut said = other.said().filter(|(word, _)| word == "was").map(|(_, number)| number);
         let mut seen = vec![said.next().unwrap()];
         // Both make progress while both write.
         seen.extend((0..INCREMENTS).map(|_| increment(&store)));
         seen.extend(said);
-        assert!(other.wait().unwrap().success());
+        assert!(other.succeeds());
         seen.sort_unstable();
         let start = u64::try_from(round).unwrap() * 2 * INCREMENTS;
         assert!(seen.into_iter().eq(start..start + 2 * INCREMENTS), "an increment was lost");
@@ -158,8 +158,8 @@ fn a_process_that_never_stops_lets_others_write() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     let store = open(&path, Durability::Synced);
-    let mut flood = child::command("flood", &path).spawn().unwrap();
-    let mut said = child::said(&mut flood);
+    let mut flood = child::start("flood", &path);
+    let mut said = flood.said();
     said.next().unwrap();
     let mut last = 0;
     for mine in 1..=10 {
@@ -168,14 +168,14 @@ fn a_process_that_never_stops_lets_others_write() {
         last = sequence;
         std::thread::sleep(Duration::from_millis(20));
     }
-    child::kill(flood);
+    drop(flood);
 }
 
 #[test]
 fn closing_flushes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
-    let long = Durability::Buffered { entries: usize::MAX, interval: Duration::from_secs(3_600) };
+    let long = Durability::Buffered { entries: usize::MAX, interval: Duration::MAX };
     let store = open(&path, long);
     for number in 0..100 {
         store.commit(Batch::new().put(format!("{number}"), "1")).unwrap();

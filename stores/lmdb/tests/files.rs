@@ -6,9 +6,9 @@ mod child;
 
 use std::fs::File;
 use std::path::Path;
-use std::process::Child;
 use std::time::Duration;
 
+use child::Process;
 use keyloom_lmdb::{LmdbStore, Options};
 use keyloom_store::{Batch, Blocking, Error};
 
@@ -103,10 +103,6 @@ fn a_flipped_byte_in_a_value_is_found_and_named() {
     }
 }
 
-fn child(task: &str, path: &Path) -> Child {
-    child::command(task, path).spawn().unwrap()
-}
-
 /// Not a test of its own: the other processes of those below.
 #[test]
 fn as_a_child() {
@@ -122,6 +118,12 @@ fn as_a_child() {
                 child::say("committed", next);
             }
         }
+        // Reads for as long as it is let.
+        "read" => {
+            let _snapshot = open(&path).snapshot().unwrap();
+            child::say("committed", 0);
+            std::thread::sleep(Duration::from_secs(60));
+        }
         // Writes for as long as it is let: keeps what a writer keeps.
         _ => {
             let lock = File::options().create(true).append(true).open(path.with_added_extension("writer"));
@@ -133,8 +135,8 @@ fn as_a_child() {
 }
 
 /// The numbers that a child says it has committed.
-fn committed(child: &mut Child) -> impl Iterator<Item = u64> + use<> {
-    child::said(child).filter(|(word, _)| word == "committed").map(|(_, number)| number)
+fn committed(child: &mut Process) -> impl Iterator<Item = u64> + use<> {
+    child.said().filter(|(word, _)| word == "committed").map(|(_, number)| number)
 }
 
 #[test]
@@ -142,12 +144,12 @@ fn a_killed_writer_loses_nothing_and_leaves_no_half() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     for round in 0..24 {
-        let mut writer = child("write", &path);
+        let mut writer = child::start("write", &path);
         let mut numbers = committed(&mut writer);
         let first = numbers.next().unwrap();
         // Another moment in each round.
         std::thread::sleep(Duration::from_micros(1 + round * 1_700 % 23_000));
-        child::kill(writer);
+        drop(writer);
         let acknowledged = numbers.last().unwrap_or(first);
         let store = open(&path);
         let found = ["a", "b", "c"].map(|key| number(&store, key).unwrap());
@@ -165,11 +167,11 @@ fn others_read_while_one_writes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     let store = open(&path);
-    let mut writer = child("write", &path);
+    let mut writer = child::start("write", &path);
     for number_said in committed(&mut writer).take(50) {
         assert!(number(&store, "a").unwrap() >= number_said);
     }
-    child::kill(writer);
+    drop(writer);
 }
 
 #[test]
@@ -177,13 +179,13 @@ fn two_processes_write_in_turn() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     let store = open(&path);
-    let mut writer = child("write", &path);
+    let mut writer = child::start("write", &path);
     let mut numbers = committed(&mut writer);
     for mine in 0..50_u64 {
         store.commit(Batch::new().put("mine", mine.to_string())).unwrap();
         numbers.next().unwrap();
     }
-    child::kill(writer);
+    drop(writer);
     assert_eq!(number(&store, "mine"), Some(49));
     assert!(number(&store, "a").unwrap() >= 50);
 }
@@ -195,14 +197,34 @@ fn a_writer_that_waits_too_long_is_told_so() {
     let options = Options { busy_timeout: Duration::from_millis(50), ..Options::default() };
     let store = Blocking::new(LmdbStore::open_with(&path, options).unwrap());
     store.commit(Batch::new().put("a", "1")).unwrap();
-    let mut holder = child("hold", &path);
+    let mut holder = child::start("hold", &path);
     assert_eq!(committed(&mut holder).next(), Some(0));
     match store.commit(Batch::new().put("a", "2")) {
         Err(Error::Busy(reason)) => assert!(reason.contains("another process"), "{reason}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(number(&store, "a"), Some(1));
-    child::kill(holder);
+    drop(holder);
     store.commit(Batch::new().put("a", "3")).unwrap();
     assert_eq!(number(&store, "a"), Some(3));
+}
+
+#[test]
+fn what_a_dead_process_was_reading_is_used_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let options = Options { max_snapshot_age: Duration::from_millis(1), ..Options::default() };
+    let store = Blocking::new(LmdbStore::open_with(&path, options).unwrap());
+    let batch = || (0..100).fold(Batch::new(), |batch, number| batch.put(format!("{number}"), [7; 1_000]));
+    store.commit(batch()).unwrap();
+    let mut reader = child::start("read", &path);
+    committed(&mut reader).next().unwrap();
+    drop(reader);
+    // It is looked for now and then.
+    std::thread::sleep(Duration::from_millis(110));
+    for _ in 0..100 {
+        store.commit(batch()).unwrap();
+    }
+    let length = std::fs::metadata(&path).unwrap().len();
+    assert!(length < 2_000_000, "{length} bytes for 100,000 that were written again and again");
 }

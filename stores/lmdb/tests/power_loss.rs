@@ -9,7 +9,8 @@
 //!
 //! Each image must open, have every commit that was promised, and be exactly what some number of commits makes.
 
-#![cfg(target_os = "linux")]
+// The disk is put before a C library that is loaded, which glibc is.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -77,7 +78,7 @@ fn as_a_child() {
     let mut marks = File::create(path.with_added_extension("marks")).unwrap();
     let durability = match task.as_str() {
         "synced" => Durability::Synced,
-        _ => Durability::Buffered { entries: 400, interval: Duration::from_millis(2) },
+        _ => Durability::Buffered { entries: 150, interval: Duration::from_millis(2) },
     };
     let store =
         Blocking::new(LmdbStore::open_with(&path, Options { durability, ..Options::default() }).unwrap());
@@ -85,7 +86,7 @@ fn as_a_child() {
     for number in 1..=COMMITS {
         assert_eq!(store.commit(batch(number)).unwrap().0, number);
         if durability != Durability::Synced {
-            // Most commits go into the file by themselves, several at a time.
+            // Most commits go into the file by themselves, as many at a time as there is room for.
             if number % 8 != 0 {
                 continue;
             }
@@ -170,10 +171,14 @@ fn image(synced: &[u8], unsynced: &[(usize, &[u8])], dice: &mut Dice) -> Vec<u8>
     image
 }
 
-/// Opens an image and says how many commits it has, which must be whole.
-fn check(path: &Path, image: &[u8], states: &[Rows]) -> Result<usize, String> {
+/// Opens an image.
+fn open(path: &Path, image: &[u8]) -> Result<Blocking<LmdbStore>, String> {
     fs::write(path, image).unwrap();
-    let store = Blocking::new(LmdbStore::open(path).map_err(|error| error.to_string())?);
+    LmdbStore::open(path).map(Blocking::new).map_err(|error| error.to_string())
+}
+
+/// How many commits there are, which must be whole.
+fn check(store: &Blocking<LmdbStore>, states: &[Rows]) -> Result<usize, String> {
     let mut rows = Rows::new();
     let all = Limits { rows: usize::MAX, bytes: usize::MAX, time: Duration::MAX };
     let look = |key: &[u8], value: &[u8]| {
@@ -187,8 +192,6 @@ fn check(path: &Path, image: &[u8], states: &[Rows]) -> Result<usize, String> {
     if states[commits] != rows {
         return Err(format!("{} rows are not what {commits} commits make", rows.len()));
     }
-    // It can be written to as if nothing had happened.
-    store.commit(Batch::new().put("then", "1")).map_err(|error| error.to_string())?;
     Ok(commits)
 }
 
@@ -216,9 +219,16 @@ fn survives(task: &str) {
             let mut dice = Dice(u64::try_from(moment).unwrap() << 8 | seed);
             let image = image(&synced, &unsynced, &mut dice);
             let at = || format!("{task}, at event {moment} with seed {seed}");
-            let found = check(&folder.path().join("image.klm"), &image, &states);
-            let found = found.unwrap_or_else(|error| panic!("{}: {error}", at()));
+            let store = open(&folder.path().join("image.klm"), &image);
+            let store = store.unwrap_or_else(|error| panic!("{}: {error}", at()));
+            let found = check(&store, &states).unwrap_or_else(|error| panic!("{}: {error}", at()));
             assert!(found >= promised, "{}: {promised} commits were promised, {found} are there", at());
+            if seed == 0 {
+                // It goes on as if nothing had happened.
+                store
+                    .commit(Batch::new().put("then", "1"))
+                    .unwrap_or_else(|error| panic!("{}: {error}", at()));
+            }
             images += 1;
         }
     }
@@ -226,7 +236,8 @@ fn survives(task: &str) {
         promised,
         Some(usize::try_from(COMMITS - COMMITS % if task == "synced" { 1 } else { 8 }).unwrap())
     );
-    assert!(images > 200, "only {images} images: is the disk recorded?");
+    println!("{task}: {images} images");
+    assert!(images > 200, "only {images} images of {task}: is the disk recorded?");
 }
 
 #[test]

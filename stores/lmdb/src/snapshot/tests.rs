@@ -6,7 +6,7 @@ use super::*;
 use crate::config::Options;
 
 fn open(folder: &tempfile::TempDir, durability: Durability) -> Blocking<LmdbStore> {
-    let options = Options { max_snapshot_age: Duration::from_millis(20), durability, ..Options::default() };
+    let options = Options { max_snapshot_age: Duration::from_millis(300), durability, ..Options::default() };
     Blocking::new(LmdbStore::open_with(folder.path().join("test.klm"), options).unwrap())
 }
 
@@ -21,9 +21,9 @@ fn an_old_snapshot_is_let_go_by_the_next_write_and_without_one() {
         let store = open(&folder, durability);
         for writes in [true, false] {
             let old = store.snapshot().unwrap();
-            let living = |store: &Blocking<LmdbStore>| store.inner().snapshots().living().1.len();
+            let living = |store: &Blocking<LmdbStore>| store.inner().snapshots().living().held.len();
             assert!(is_held(&old) && living(&store) == 1);
-            std::thread::sleep(Duration::from_millis(21));
+            std::thread::sleep(Duration::from_millis(301));
             if writes {
                 store.commit(Batch::new().put("a", "1")).unwrap();
                 store.flush().unwrap();
@@ -45,9 +45,9 @@ fn a_snapshot_that_is_dropped_is_forgotten() {
     let (one, two) = (store.snapshot().unwrap(), store.snapshot().unwrap());
     drop(one);
     assert_eq!(
-        store.inner().snapshots().living().1.keys().copied().collect::<Vec<_>>(),
+        store.inner().snapshots().living().held.keys().copied().collect::<Vec<_>>(),
         [two.inner().number]
     );
     drop(two);
-    assert!(store.inner().snapshots().living().1.is_empty());
+    assert!(store.inner().snapshots().living().held.is_empty());
 }

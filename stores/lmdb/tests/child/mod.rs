@@ -36,17 +36,34 @@ pub(crate) fn say(word: &str, number: u64) {
     println!("\n{word} {number}");
 }
 
-/// The numbers that a child tells, each with its word.
-pub(crate) fn said(child: &mut Child) -> impl Iterator<Item = (String, u64)> + use<> {
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    lines.map_while(Result::ok).filter_map(|line| {
-        let (word, number) = line.split_once(' ')?;
-        Some((word.to_owned(), number.parse().ok()?))
-    })
+/// A child, which is killed when this is dropped, wherever it is.
+pub(crate) struct Process(Child);
+
+/// Starts a child that does a task.
+pub(crate) fn start(task: &str, path: &Path) -> Process {
+    Process(command(task, path).spawn().unwrap())
 }
 
-/// Ends a child wherever it is.
-pub(crate) fn kill(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
+impl Process {
+    /// The numbers that it tells, each with its word.
+    pub(crate) fn said(&mut self) -> impl Iterator<Item = (String, u64)> + use<> {
+        let lines = BufReader::new(self.0.stdout.take().unwrap()).lines();
+        lines.map_while(Result::ok).filter_map(|line| {
+            let (word, number) = line.split_once(' ')?;
+            Some((word.to_owned(), number.parse().ok()?))
+        })
+    }
+
+    /// Waits until it ends, and says whether all went well.
+    pub(crate) fn succeeds(mut self) -> bool {
+        self.0.wait().unwrap().success()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
