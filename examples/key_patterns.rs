@@ -28,7 +28,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("2. time: {} readings from 11 to 13", items.query(readings).wait()?.len());
 
     // 3. Composite sort keys: several attributes, most significant first.
-    for (status, time, order) in [("pending", "10:00", "o1"), ("pending", "11:00", "o2"), ("sent", "09:00", "o3")] {
+    for (status, time, order) in
+        [("pending", "10:00", "o1"), ("pending", "11:00", "o2"), ("sent", "09:00", "o3")]
+    {
         let sort = format!("{status}#2024-01-15T{time}:00Z#{order}");
         items.put(&Key::with_sk(b"order#queue", sort.as_bytes()), item("order")).wait()?;
     }
@@ -63,7 +65,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tasks.put(task).wait()?;
     }
     let next = Query::new().filter(field("queue").eq("mail")).limit(2);
-    let next: Vec<Vec<Value<'static>>> = tasks.query(&next).wait()?.records.into_iter().map(|task| task.key).collect();
+    let next: Vec<Vec<Value<'static>>> =
+        tasks.query(&next).wait()?.records.into_iter().map(|task| task.key).collect();
     println!("typed: the next tasks are {next:?}");
     Ok(())
 }

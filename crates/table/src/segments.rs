@@ -1,0 +1,107 @@
+//! A whole table in parts that can be read side by side: for exports and for work on every record.
+
+use std::ops::ControlFlow;
+
+use keyloom_key::Span;
+use keyloom_schema::Placement;
+use keyloom_store::{Direction, Limits, Store};
+
+use crate::error::Error;
+use crate::execute::Examined;
+use crate::row::Row;
+use crate::table::Table;
+
+/// A part of a table: some of its shards or stripes, or a stretch of its keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    spans: Vec<Span>,
+}
+
+impl<S: Store> Table<S> {
+    /// Splits the table in at most `count` parts, which together hold every record once.
+    ///
+    /// A table with shards or stripes is split between them. An ordered one is split by its statistics, and is one part
+    /// until it has been [analyzed](crate::Database::analyze).
+    pub fn segments(&self, count: usize) -> Result<Vec<Segment>, Error> {
+        let catalog = self.database().catalog();
+        let tree = catalog.table(self.name())?.primary();
+        let count = count.max(1);
+        if tree.placement() != Placement::Ordered {
+            let mut segments = vec![Segment { spans: Vec::new() }; count];
+            for (place, segment) in (0..tree.placement().count()).zip((0..count).cycle()) {
+                let whole = tree.at(place, &Span { start: Vec::new(), end: None });
+                if let Some(segment) = segments.get_mut(segment) {
+                    segment.spans.push(whole);
+                }
+            }
+            segments.retain(|segment| !segment.spans.is_empty());
+            return Ok(segments);
+        }
+        let samples = catalog.statistics.0.get(&tree.id()).map_or(&[][..], |statistics| &statistics.samples);
+        let cuts = (1..count).filter_map(|number| samples.get(number * samples.len() / count));
+        let mut left = tree.span();
+        let mut segments = Vec::with_capacity(count);
+        for cut in cuts.filter(|cut| tree.span().contains(cut)) {
+            if *cut > left.start {
+                let next = Span { start: cut.clone(), end: left.end.clone() };
+                left.end = Some(cut.clone());
+                segments.push(Segment { spans: vec![left] });
+                left = next;
+            }
+        }
+        segments.push(Segment { spans: vec![left] });
+        Ok(segments)
+    }
+
+    /// Shows every record of a segment to `visit`, as it lies in the store, until it breaks.
+    ///
+    /// It is read page by page, each of one state of the store, so that a long read keeps nothing from being reused. The
+    /// closure must not call the store: it may hold a lock.
+    pub async fn scan(
+        &self,
+        segment: &Segment,
+        mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
+    ) -> Result<Examined, Error> {
+        let table = self.definition()?;
+        let now = self.database().now();
+        let mut examined = Examined::default();
+        for span in &segment.spans {
+            let mut left = Some(span.clone());
+            while let Some(span) = left.take() {
+                let (mut wrong, mut enough) = (None, false);
+                let look = |key: &[u8], payload: &[u8]| {
+                    let shown = Row::record(&table, key, payload).and_then(|row| {
+                        if row.is_expired(now)? {
+                            return Ok(ControlFlow::Continue(()));
+                        }
+                        examined.returned += 1;
+                        visit(&row)
+                    });
+                    match shown {
+                        Ok(flow) => {
+                            enough = flow.is_break();
+                            flow
+                        }
+                        Err(error) => {
+                            wrong = Some(error);
+                            ControlFlow::Break(())
+                        }
+                    }
+                };
+                let page =
+                    self.database().store().scan(&span, Direction::Forward, Limits::default(), look).await?;
+                examined.seeks += 1;
+                examined.rows += u64::try_from(page.rows).unwrap_or(u64::MAX);
+                examined.bytes += u64::try_from(page.bytes).unwrap_or(u64::MAX);
+                if let Some(error) = wrong {
+                    return Err(error);
+                }
+                if enough {
+                    return Ok(examined);
+                }
+                left = page.rest;
+            }
+        }
+        Ok(examined)
+    }
+}
