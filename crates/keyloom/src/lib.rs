@@ -40,6 +40,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(all(feature = "json", feature = "lmdb")), allow(rustdoc::broken_intra_doc_links))]
 
+pub use keyloom_derive::Record;
 #[doc(inline)]
 pub use keyloom_key as key;
 #[cfg(feature = "lmdb")]

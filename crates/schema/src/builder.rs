@@ -20,7 +20,7 @@ pub struct TableBuilder {
     columns: Vec<(String, String, bool)>,
     key: Vec<String>,
     indexes: Vec<IndexBuilder>,
-    format: Format,
+    format: Result<Format, String>,
     placement: Result<Placement, String>,
     expiry: Option<String>,
 }
@@ -32,7 +32,7 @@ impl TableBuilder {
             columns: Vec::new(),
             key: Vec::new(),
             indexes: Vec::new(),
-            format: Format::Native,
+            format: Ok(Format::Native),
             placement: Ok(Placement::Ordered),
             expiry: None,
         }
@@ -85,7 +85,12 @@ impl TableBuilder {
 
     /// The same with its primary key in this format.
     pub fn format(self, format: Format) -> Self {
-        Self { format, ..self }
+        Self { format: Ok(format), ..self }
+    }
+
+    /// The same with its primary key in the format of this text. See [`Format`].
+    pub fn format_named(self, format: &str) -> Self {
+        Self { format: format.parse().map_err(|error: keyloom_key::Error| error.to_string()), ..self }
     }
 
     /// The same with records that are gone from the instant on that this column says.
@@ -101,6 +106,7 @@ impl TableBuilder {
         }
         let columns = columns(&self.name, &self.columns)?;
         let placement = self.placement.clone().map_err(wrong)?;
+        let format = self.format.clone().map_err(wrong)?;
         if self.key.is_empty() {
             return Err(wrong("it has no primary key: name at least one column".to_owned()));
         }
@@ -110,7 +116,7 @@ impl TableBuilder {
             return Err(wrong(reason));
         }
         let declared = parts.len();
-        let primary = tree(&self.name, parts, declared, self.format, placement)?;
+        let primary = tree(&self.name, parts, declared, format, placement)?;
         let expiry = match &self.expiry {
             None => None,
             Some(name) => match columns.iter().find(|column| column.name == *name) {
@@ -133,7 +139,7 @@ fn columns(table: &str, given: &[(String, String, bool)]) -> Result<Vec<Column>,
     for (index, (name, kind, nullable)) in given.iter().enumerate() {
         if name.trim() != name
             || name.is_empty()
-            || name.rsplit_once(' ').is_some_and(|(_, last)| modifier(last))
+            || name.rsplit_once(char::is_whitespace).is_some_and(|(_, last)| modifier(last))
         {
             let reason = "it is empty, has a space at an end, or ends in a word such as desc: rename it";
             return Err(Error::definition(table, format!("`{name}` is no name of a column: {reason}")));
@@ -237,6 +243,9 @@ pub(crate) fn index(table: &Table, builder: IndexBuilder) -> Result<Index, Error
     let wrong = |reason: String| Error::definition(&table.name, format!("{what}: {reason}"));
     if table.index(&name).is_some() {
         return Err(wrong("there is one of that name already".to_owned()));
+    }
+    if let Some(reason) = builder.wrong {
+        return Err(wrong(reason));
     }
     if builder.parts.is_empty() {
         return Err(wrong("it has no columns".to_owned()));

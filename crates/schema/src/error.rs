@@ -40,6 +40,16 @@ pub enum Error {
         /// Why it is not.
         reason: Cow<'static, str>,
     },
+    /// The SQL is not what is taken here: mend the text.
+    #[error("{}{reason}", place(*line, *column))]
+    Sql {
+        /// The line, from 1; 0 if no place is known.
+        line: u64,
+        /// The column, from 1; 0 if no place is known.
+        column: u64,
+        /// What is wrong, and the remedy.
+        reason: Cow<'static, str>,
+    },
     /// The table is not the one that the program declares: migrate it, or open it as it is.
     #[error(
         "table {table} is stored otherwise than it is declared:\n  stored    {stored}\n  declared  {declared}"
@@ -57,6 +67,10 @@ pub enum Error {
     Key(#[from] keyloom_key::Error),
 }
 
+fn place(line: u64, column: u64) -> String {
+    if line == 0 { String::new() } else { format!("line {line}, column {column}: ") }
+}
+
 impl Error {
     pub(crate) fn definition(table: &str, reason: impl Into<Cow<'static, str>>) -> Self {
         Self::Definition { table: table.to_owned(), reason: reason.into() }
@@ -67,7 +81,7 @@ impl Error {
         Self::Bytes { offset, reason: reason.into() }
     }
 
-    #[cfg(any(feature = "json", feature = "sql"))]
+    #[cfg(feature = "json")]
     pub(crate) fn text(what: &'static str, text: &str, reason: impl Into<Cow<'static, str>>) -> Self {
         Self::Text { what, text: text.to_owned(), reason: reason.into() }
     }

@@ -1,5 +1,7 @@
 //! An index: another sorted way to the records of a table.
 
+use keyloom_key::placement::{Hash, Shards, Stripes};
+
 use crate::format::{Format, Placement};
 use crate::predicate::Predicate;
 use crate::tree::Tree;
@@ -86,6 +88,8 @@ pub struct IndexBuilder {
     pub(crate) only: Option<Predicate>,
     pub(crate) format: Format,
     pub(crate) placement: Placement,
+    /// What was wrong with a part of the description, to be said when the index is built.
+    pub(crate) wrong: Option<String>,
 }
 
 impl IndexBuilder {
@@ -107,6 +111,43 @@ impl IndexBuilder {
     /// The same, only for records like this. It serves queries that ask for no others.
     pub fn only(self, predicate: Predicate) -> Self {
         Self { only: Some(predicate), ..self }
+    }
+
+    /// The same, only for records like this condition in SQL: `status = 'open'`.
+    #[cfg(feature = "sql")]
+    pub fn only_sql(self, condition: &str) -> Self {
+        match crate::sql::condition(condition) {
+            Ok(predicate) => self.only(predicate),
+            Err(error) => self.but(format!("condition `{condition}`: {error}")),
+        }
+    }
+
+    /// The same with its keys spread over `count` shards by its own first column (MD5).
+    pub fn shards(self, count: u32) -> Self {
+        match Shards::new(count, Hash::default()) {
+            Some(shards) => self.placement(Placement::Shards(shards)),
+            None => self.but(format!("{count} shards, where 1 to {} are possible", Shards::MAX)),
+        }
+    }
+
+    /// The same with its keys spread over `count` stripes by its own first column (CRC-32).
+    pub fn stripes(self, count: u32) -> Self {
+        match Stripes::new(count) {
+            Some(stripes) => self.placement(Placement::Stripes(stripes)),
+            None => self.but(format!("{count} stripes, where 1 to {} are possible", Stripes::MAX)),
+        }
+    }
+
+    /// The same with keys in the format of this text. See [`Format`].
+    pub fn format_named(self, format: &str) -> Self {
+        match format.parse() {
+            Ok(format) => self.format(format),
+            Err(error) => self.but(error.to_string()),
+        }
+    }
+
+    fn but(self, wrong: String) -> Self {
+        Self { wrong: self.wrong.or(Some(wrong)), ..self }
     }
 
     /// The same with keys in this format. Without, they are native, whatever the table's are.

@@ -31,16 +31,20 @@ mod format;
 mod index;
 mod ordering;
 mod predicate;
+pub mod record;
+#[cfg(feature = "sql")]
+pub mod sql;
 mod table;
 mod tree;
 
 pub use builder::TableBuilder;
 pub use column::{Column, Kind};
-pub use document::{Document, MAX_DEPTH, Names, Payload, encode};
+pub use document::Document;
 pub use error::Error;
 pub use format::{CompositeRules, Format, Placement};
 pub use index::{Index, IndexBuilder, State};
 pub use ordering::Warning;
 pub use predicate::{Comparison, Operand, Predicate, RowOperand, Source, field, row};
+pub use record::{FieldValue, Record};
 pub use table::Table;
 pub use tree::{Part, Tree};

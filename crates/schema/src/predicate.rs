@@ -22,6 +22,8 @@ use crate::error::Error;
 use crate::table::Table;
 
 pub use evaluate::Source;
+#[cfg(feature = "sql")]
+pub(crate) use text::{Literal, Name};
 
 /// What a record must be like.
 #[derive(Debug, Clone, PartialEq)]

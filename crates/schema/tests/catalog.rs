@@ -1,7 +1,10 @@
 //! A table in the catalog comes back as it was, and what this version cannot read is said.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
 use keyloom_key::Value;
-use keyloom_schema::{Document, Error, Index, Names, Payload, Table, field};
+use keyloom_schema::document::{Names, Payload};
+use keyloom_schema::{Document, Error, Index, Table, field};
 use keyloom_testkit::tables;
 use proptest::prelude::*;
 

@@ -1,5 +1,7 @@
 //! What a program declares against what is stored.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
 use keyloom_schema::{Format, Index, IndexBuilder, State, Table, TableBuilder, field};
 use keyloom_testkit::tables;
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! Doubts about the order of keys, and no false alarm.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
 use keyloom_schema::{Index, IndexBuilder, Table, TableBuilder, field};
 
 const NONE: [&str; 0] = [];

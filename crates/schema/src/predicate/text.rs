@@ -29,7 +29,7 @@ impl fmt::Display for Name<'_> {
         let mut letters = self.0.chars();
         let plain = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
             && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
-        let reserved = || RESERVED.iter().any(|word| word.eq_ignore_ascii_case(self.0));
+        let reserved = || RESERVED.split(' ').any(|word| word.eq_ignore_ascii_case(self.0));
         if f.alternate() && (!plain || reserved()) {
             return write!(f, "\"{}\"", self.0.replace('"', "\"\""));
         }
@@ -38,7 +38,11 @@ impl fmt::Display for Name<'_> {
 }
 
 /// Words that a name must be quoted to be.
-const RESERVED: &[&str] = &[];
+const RESERVED: &str = "ALL AND ANY AS ASC BETWEEN BY CASE CAST CHECK CONSTRAINT CREATE CURRENT_DATE CURRENT_TIME \
+    CURRENT_TIMESTAMP DELETE DESC DISTINCT ELSE END EXCLUDE EXISTS FALSE FOREIGN FROM GROUP HAVING \
+    IN INSERT INTERVAL INTO IS JOIN LIKE LIMIT LOCALTIME LOCALTIMESTAMP NOT NULL ON OR ORDER \
+    PRIMARY RETURNING SELECT SET SOME TABLE THEN TRIM TRUE UNION UNIQUE UPDATE USING VALUES WHEN \
+    WHERE WITH";
 
 /// A value as SQL writes it.
 pub(crate) struct Literal<'a>(pub(crate) &'a Value<'a>);

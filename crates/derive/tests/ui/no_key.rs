@@ -1,0 +1,9 @@
+use keyloom_derive::Record;
+
+#[derive(Record)]
+#[record(crate = "keyloom_schema", table = "orders")]
+struct Order {
+    id: u64,
+}
+
+fn main() {}

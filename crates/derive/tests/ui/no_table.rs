@@ -1,0 +1,8 @@
+use keyloom_derive::Record;
+
+#[derive(Record)]
+struct Order {
+    id: u64,
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use keyloom_derive::Record;
+
+#[derive(Record)]
+#[record(crate = "keyloom_schema", table = "orders", key(id))]
+struct Order {
+    id: usize,
+}
+
+fn main() {}
