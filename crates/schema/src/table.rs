@@ -91,6 +91,12 @@ impl Table {
         values.map(|value| value.map_or(Value::Null, Value::borrowed)).collect()
     }
 
+    /// The index that this describes, under the name that it would have.
+    pub fn describe_index(&self, index: IndexBuilder) -> Result<Index, Error> {
+        let bare = Self { indexes: Vec::new(), ..self.clone() };
+        crate::builder::index(&bare, index)
+    }
+
     /// The same table with one more index, which is [building](State::Building) until it is filled.
     pub fn with_index(&self, index: IndexBuilder) -> Result<(Self, Index), Error> {
         let index = crate::builder::index(self, index)?.with_state(State::Building);

@@ -48,15 +48,19 @@ impl<S: Store> Database<S> {
         index: IndexBuilder,
         progress: impl FnMut(Filled) + Send,
     ) -> Result<(), Error> {
-        let (_, described) = self.catalog().table(table)?.with_index(index.clone())?;
-        self.add_index(table, index).await?;
+        let described = self.table(table).await?.definition()?.describe_index(index.clone())?;
+        self.add_index(table, index, described.name()).await?;
         self.fill_index(table, described.name(), progress).await
     }
 
     /// Adds an index that is not filled yet: from now on every write keeps it up.
-    async fn add_index(&self, table: &str, index: IndexBuilder) -> Result<(), Error> {
+    async fn add_index(&self, table: &str, index: IndexBuilder, name: &str) -> Result<(), Error> {
         self.change_schema(|catalog| {
-            let (mut definition, _) = catalog.table(table)?.with_index(index.clone())?;
+            let definition = catalog.table(table)?;
+            if definition.index(name).is_some() {
+                return Err(Error::Exists(format!("an index {name} on {table}").into()));
+            }
+            let (mut definition, _) = definition.with_index(index.clone())?;
             let next = definition.number_trees(catalog.version.free_tree());
             Ok((Batch::new().put(keyspace::table(table), encode(&definition)?), next))
         })

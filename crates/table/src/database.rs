@@ -125,7 +125,10 @@ impl<S: Store> Database<S> {
 
     /// Creates a table.
     pub async fn create_table(&self, table: TableBuilder) -> Result<Table<S>, Error> {
-        let definition = table.build()?;
+        self.create_built(table.build()?).await
+    }
+
+    pub(crate) async fn create_built(&self, definition: keyloom_schema::Table) -> Result<Table<S>, Error> {
         let name = definition.name().to_owned();
         self.change_schema(|catalog| {
             if catalog.tables.contains_key(&name) {
@@ -143,13 +146,13 @@ impl<S: Store> Database<S> {
 
     /// Opens a table, or creates it; refuses one that is stored otherwise than it is declared, and shows both.
     pub async fn open_table(&self, table: TableBuilder) -> Result<Table<S>, Error> {
-        let definition = table.clone().build()?;
+        let definition = table.build()?;
         loop {
             if let Some(stored) = self.catalog().tables.get(definition.name()) {
                 stored.compare(&definition)?;
                 return self.table(definition.name()).await;
             }
-            match self.create_table(table.clone()).await {
+            match self.create_built(definition.clone()).await {
                 Err(Error::Exists(_)) => self.refresh().await?,
                 created => return created,
             }

@@ -47,6 +47,7 @@ mod build;
 mod catalog;
 mod change;
 mod database;
+mod define;
 mod entries;
 mod error;
 mod execute;
