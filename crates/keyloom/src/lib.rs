@@ -1,41 +1,56 @@
-//! Keyloom weaves the fields of a record into one sorted key, so that any sorted store answers exact, prefix and
-//! range queries with bounded reads.
+//! Keyloom weaves the fields of a record into one sorted key, so that any sorted store answers exact, prefix and range
+//! queries with bounded reads and never a full scan.
 //!
-//! This is the crate to depend on. So far it holds the heart: [`key`], which turns typed values into sorted bytes and
-//! back, and below it [`store`], the trait of what keeps them sorted, in memory or in a file ([`lmdb`]). A key of
-//! Rust's own types:
+//! This is the crate to depend on. A [`Database`] is a store with tables in it, in memory or in a file:
 //!
+#![cfg_attr(feature = "lmdb", doc = "```")]
+#![cfg_attr(not(feature = "lmdb"), doc = "```ignore")]
+//! use keyloom::lmdb::LmdbStore;
+//! use keyloom::{Database, Query, Record, Wait, field};
+//!
+//! #[derive(Debug, PartialEq, Record)]
+//! #[record(table = "orders", key(user, number desc))]
+//! #[record(index(status, number desc))]
+//! struct Order {
+//!     user: String,
+//!     number: i64,
+//!     status: Option<String>,
+//! }
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("shop.klm");
+//! let database = Database::open(LmdbStore::open(path)?).wait()?;
+//! let orders = database.open_records::<Order>().wait()?;
+//! orders.put(&Order { user: "U1".into(), number: 7, status: Some("open".into()) }).wait()?;
+//!
+//! let open = Query::new().filter(field("status").eq("open")).limit(10);
+//! assert_eq!(orders.query(&open).wait()?[0].number, 7);
+//! println!("{}", orders.table().explain(&open).wait()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! use keyloom::key::{DecodeKey, Desc, EncodeKey, KeyStr};
 //!
-//! let mut key = Vec::new();
-//! ("U1", Desc(7_u64)).encode_key(&mut key)?;
-//! let (user, Desc(number)) = <(KeyStr, Desc<u64>)>::decode_key(&key)?;
-//! assert_eq!((user.as_str()?, number), ("U1", 7));
-//! # Ok::<(), keyloom::key::Error>(())
-//! ```
+//! # The way through
 //!
-//! A key of fields that are known only when the program runs, and the span of all keys of one user:
+//! - [`Database`], [`Table`], [`Transaction`]: documents or structs ([`Records`]) with their indexes, written as one.
+//! - [`schema`]: what a table is, by builder, by `#[derive(Record)]` or by SQL text ([`Database::define`]).
+//! - [`Query`], [`field`], [`plan`]: what is asked, and how it is answered; [`Table::explain`] shows it.
+//! - [`Index`] and [`Items`]: a key and its sorted set of values; raw byte keys.
+//! - [`store`]: sorted bytes, the trait below; [`MemoryStore`], and [`lmdb`] in one file.
+//! - [`key`]: typed values to sorted bytes and back, for those who have a sorted store of their own.
 //!
-//! ```
-//! use keyloom::key::{Fields, KeyFormat, Native};
-//!
-//! let fields: Fields = "str,timestamp:desc,uuid".parse()?;
-//! let span = Native.prefix(&fields, &["U1".into()])?;
-//! assert_eq!(span.start, b"U1\x00\x01");
-//! assert_eq!(span.end.as_deref(), Some(b"U1\x00\x02".as_slice()));
-//! # Ok::<(), keyloom::key::Error>(())
-//! ```
+//! Calls are async; [`Wait::wait`] waits for them where there is no runtime.
 //!
 //! # It is not
 //!
-//! - a serializer for values: a key holds the fields that are searched and sorted by, not the record;
-//! - self-describing: a key is read with its fields, which are the schema's to remember.
+//! - a database for questions that nobody thought of: a query that no key serves is refused, with the index to create,
+//!   unless it says `allow_scan`;
+//! - relational: there are no joins; a record may hold lists and maps, and transactions span tables;
+//! - lenient: what cannot be kept exactly is refused by name, never rounded or cut.
 //!
 //! # Features
 //!
 //! - `lmdb` (on by default): the store in one file.
-//! - `json`: keys as JSON arrays ([`key::json`]), as the command line and the published vectors have them.
+//! - `json`: documents as JSON, and keys as JSON arrays ([`key::json`]), as the command line and the vectors have them.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(all(feature = "json", feature = "lmdb")), allow(rustdoc::broken_intra_doc_links))]
@@ -49,12 +64,20 @@ pub use keyloom_lmdb as lmdb;
 #[doc(inline)]
 pub use keyloom_plan as plan;
 #[doc(inline)]
+pub use keyloom_plan::{Cursor, Query};
+#[doc(inline)]
 pub use keyloom_schema as schema;
+#[doc(inline)]
 pub use keyloom_schema::{Document, field, row};
 #[doc(inline)]
 pub use keyloom_store as store;
+#[doc(inline)]
 pub use keyloom_store::{MemoryStore, Wait};
-pub use keyloom_table::*;
+#[doc(inline)]
+pub use keyloom_table::{
+    Change, Clock, Database, Difference, Error, Examined, Filled, Found, Index, ItemQuery, Items, Keys,
+    Loaded, Match, PageLimits, Records, Row, Segment, Table, Transaction, Update, Verified, When, Wrong,
+};
 
 /// The README's example, compiled and run with the others.
 #[cfg(doctest)]

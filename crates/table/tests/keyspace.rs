@@ -1,4 +1,4 @@
-//! VALUE_FORMAT.md's picture of a small database is what lies in a store, byte by byte.
+//! The picture of a small database in `VALUE_FORMAT.md` is what lies in a store, byte by byte.
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
