@@ -33,6 +33,8 @@ pub struct Examined {
     pub seeks: u64,
     /// Records that were returned.
     pub returned: u64,
+    /// Bytes of their keys and values.
+    pub returned_bytes: u64,
 }
 
 /// How much one page may take. Whichever limit is met first ends it; where to go on is its cursor.

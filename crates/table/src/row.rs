@@ -57,6 +57,11 @@ impl<'a> Row<'a> {
         Ok(self.table.primary().values(self.record)?)
     }
 
+    /// How many bytes it takes in the store.
+    pub(crate) fn size(&self) -> usize {
+        self.key.len() + self.bytes.len()
+    }
+
     /// Whether the record has ended.
     pub(crate) fn is_expired(&self, now: Timestamp) -> Result<bool, Error> {
         let Some(column) = self.table.expiry() else { return Ok(false) };

@@ -75,6 +75,7 @@ impl<S: Store> Table<S> {
                             return Ok(ControlFlow::Continue(()));
                         }
                         examined.returned += 1;
+                        examined.returned_bytes += u64::try_from(row.size()).unwrap_or(u64::MAX);
                         visit(&row)
                     });
                     match shown {

@@ -52,6 +52,9 @@ impl<S: Store> Table<S> {
     }
 
     /// Makes the record what the document says, whatever it was.
+    ///
+    /// Only entries that change are written: one that was lost behind the table's back is brought back by
+    /// [`Database::repair`], not by putting the record again.
     pub async fn put(&self, document: impl Into<Document>) -> Result<Sequence, Error> {
         self.apply(Change::put(document)).await
     }

@@ -229,7 +229,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
             return Ok(());
         }
         if wanted {
-            self.examined.returned += 1;
+            self.returned(row);
             if (self.visit)(row)?.is_break() {
                 self.stop = Some(Stop::Enough);
             }
@@ -248,6 +248,11 @@ impl<'a, V: Visit> Consumer<'a, V> {
             last.1.extend_from_slice(key);
         }
         Ok(())
+    }
+
+    fn returned(&mut self, row: &Row<'_>) {
+        self.examined.returned += 1;
+        self.examined.returned_bytes += u64::try_from(row.size()).unwrap_or(u64::MAX);
     }
 
     fn is_wanted(&self, entry: Option<&[u8]>, row: &Row<'_>) -> Result<bool, Error> {
@@ -319,7 +324,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
             let Sorted { order, record, key, row } = sorted?;
             let tree = if self.plan.fetch { self.table.primary() } else { self.tree };
             let shown = Row::new(self.table, tree, &key, &record, &row.payload, row.whole)?;
-            self.examined.returned += 1;
+            self.returned(&shown);
             let enough = (self.visit)(&shown)?.is_break()
                 || self.plan.limit.is_some_and(|limit| self.examined.returned >= limit);
             if enough {
