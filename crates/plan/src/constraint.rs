@@ -280,3 +280,6 @@ fn is_never(table: &Table, condition: &Predicate) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

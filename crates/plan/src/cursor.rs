@@ -184,7 +184,7 @@ fn fingerprint(table: &Table, query: &Query) -> u64 {
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 

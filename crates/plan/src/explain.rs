@@ -3,6 +3,7 @@
 use std::fmt;
 
 use keyloom_key::Span;
+use keyloom_schema::Predicate;
 
 use crate::plan::{Access, Class, Order, Plan, Stretch};
 use crate::refuse::by;
@@ -24,10 +25,10 @@ impl fmt::Display for Plan {
         writeln!(f, "read      {}: {name} {}{way}", self.table, self.key)?;
         self.write_access(f)?;
         if let Some(once) = &self.once {
-            writeln!(f, "once      each record at its smallest element with {once}")?;
+            writeln!(f, "once      each record at its smallest element with {}", short(once))?;
         }
         if let Some(filter) = &self.filter {
-            writeln!(f, "filter    {filter}")?;
+            writeln!(f, "filter    {}", short(filter))?;
         }
         self.write_order(f)?;
         if let Some(limit) = self.limit {
@@ -41,6 +42,7 @@ impl fmt::Display for Plan {
         };
         write!(f, "class     {class}")?;
         match self.bound {
+            Some(1) => writeln!(f, "; 1 row at most")?,
             Some(bound) => writeln!(f, "; {bound} rows at most")?,
             None => writeln!(f)?,
         }
@@ -69,14 +71,15 @@ impl Plan {
     fn write_access(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.access {
             Access::InTurn(stretches) if stretches.is_empty() => writeln!(f, "spans     none"),
-            Access::InTurn(stretches) | Access::Merged(stretches) => write_stretches(f, stretches),
+            Access::InTurn(stretches) | Access::Merged(stretches) => write_stretches(f, stretches, ""),
             Access::Skip { places, parts, inner, values } => {
                 let skipped: Vec<&str> = self.key.trim_matches(['(', ')']).split(", ").take(*parts).collect();
                 writeln!(f, "skip      from value to value of {}, about {values}", skipped.join(", "))?;
                 if places.len() > 1 {
                     writeln!(f, "          in each of {} places", places.len())?;
                 }
-                write_stretches(f, inner)
+                // What stands before is another value each time.
+                write_stretches(f, inner, "…")
             }
         }
     }
@@ -99,11 +102,11 @@ impl Plan {
     }
 }
 
-fn write_stretches(f: &mut fmt::Formatter<'_>, stretches: &[Stretch]) -> fmt::Result {
+fn write_stretches(f: &mut fmt::Formatter<'_>, stretches: &[Stretch], before: &str) -> fmt::Result {
     for (number, stretch) in stretches.iter().take(SHOWN).enumerate() {
         let word = if number == 0 { "spans" } else { "" };
         writeln!(f, "{word:<10}{}", stretch.text)?;
-        writeln!(f, "            {}", Bytes(&stretch.span))?;
+        writeln!(f, "            {}", Bytes(before, &stretch.span))?;
     }
     match stretches.len().saturating_sub(SHOWN) {
         0 => Ok(()),
@@ -111,15 +114,25 @@ fn write_stretches(f: &mut fmt::Formatter<'_>, stretches: &[Stretch]) -> fmt::Re
     }
 }
 
-/// A span as hexadecimal bytes.
-struct Bytes<'a>(&'a Span);
+/// A predicate as text that fits a few lines, however many values it has.
+pub(crate) fn short(predicate: &Predicate) -> String {
+    const MOST: usize = 300;
+    let text = predicate.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// A span as hexadecimal bytes, behind what they follow.
+struct Bytes<'a>(&'a str, &'a Span);
 
 impl fmt::Display for Bytes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.start.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str(" → ")?;
-        match &self.0.end {
-            Some(end) => end.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+        let Self(before, span) = self;
+        write!(f, "{before}{} → ", hex::encode(&span.start))?;
+        match &span.end {
+            Some(end) => write!(f, "{before}{}", hex::encode(end)),
             None => f.write_str("the end"),
         }
     }

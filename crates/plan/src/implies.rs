@@ -110,3 +110,6 @@ fn within(kind: &Type, inner: &Bound<Value<'_>>, outer: &Bound<Value<'_>>, side:
         order => order == side,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,8 +25,9 @@ pub struct Plan {
     pub fetch: bool,
     /// What is left to be asked of each row.
     pub filter: Option<Predicate>,
-    /// For a multi-valued index: the condition on its list that the spans stand for. A record is given only at the
-    /// smallest of its elements that the condition holds for, so that it comes once.
+    /// For a multi-valued index where a record may have several entries: a condition on its list. A record is given only
+    /// at the smallest of its elements that the condition holds for, so that it comes once; an entry of an element that
+    /// it does not hold for is left out.
     pub once: Option<Predicate>,
     /// How the order comes about.
     pub order: Order,

@@ -65,7 +65,8 @@ pub fn plan(table: &Table, statistics: &Statistics, query: &Query) -> Result<Pla
             candidates.extend(asked.skipping(index, tree, known)?);
         }
     }
-    let (mut best, losers) = choice::best(candidates).ok_or(Error::Cursor(Stale::Index))?;
+    // The primary key is always among them.
+    let (mut best, losers) = choice::best(&asked, candidates).ok_or(Error::Cursor(Stale::Index))?;
     rejected.extend(losers);
     if best.class >= Class::Partition {
         best.advice = refuse::advice(&asked, best.class)?;
@@ -74,7 +75,7 @@ pub fn plan(table: &Table, statistics: &Statistics, query: &Query) -> Result<Pla
         let mut trees = rejected;
         trees.push(Rejected { reason: choice::needs(&asked, &best), ..tree_of(&best) });
         asked.sort(&mut trees);
-        return Err(Error::Refused(Box::new(Refusal::new(&asked, trees, best.advice))));
+        return Err(Error::Refused(Box::new(Refusal::new(&asked, trees, best.advice)?)));
     }
     asked.sort(&mut rejected);
     best.rejected = rejected;

@@ -14,7 +14,8 @@ use keyloom_key::{Direction, Nulls};
 use keyloom_schema::{Index, Predicate, State, Table};
 
 use crate::error::Error;
-use crate::plan::{Class, Rejected};
+use crate::explain::short;
+use crate::plan::{Class, Order, Rejected};
 use crate::planner::Asked;
 use crate::query::OrderBy;
 
@@ -32,24 +33,27 @@ pub struct Refusal {
     pub trees: Vec<Rejected>,
     /// The smallest index that would serve, as SQL; none if no index would.
     pub index: Option<String>,
+    /// What else would help: `set a limit`.
+    pub hint: Option<String>,
 }
 
 impl Refusal {
-    pub(crate) fn new(asked: &Asked<'_>, trees: Vec<Rejected>, index: Option<String>) -> Self {
+    pub(crate) fn new(asked: &Asked<'_>, trees: Vec<Rejected>, index: Option<String>) -> Result<Self, Error> {
         let filter = asked.conditions.all.iter().cloned().reduce(Predicate::and);
-        Self {
+        Ok(Self {
             table: asked.table.name().to_owned(),
-            filter: filter.map(|filter| filter.to_string()).unwrap_or_default(),
+            filter: filter.as_ref().map(short).unwrap_or_default(),
             order: asked.order.iter().map(by).collect::<Vec<_>>().join(", "),
             trees,
             index,
-        }
+            hint: hint(asked)?,
+        })
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { table, filter, order, trees, index } = self;
+        let Self { table, filter, order, trees, index, hint } = self;
         match (filter.as_str(), order.as_str()) {
             ("", "") => writeln!(f, "refused: all of {table} would be read")?,
             ("", order) => writeln!(f, "refused: all of {table} would be read for the order `{order}`")?,
@@ -60,13 +64,27 @@ impl fmt::Display for Refusal {
         for (name, tree) in named.zip(trees) {
             writeln!(f, "  {name:width$}   {}", tree.reason)?;
         }
-        match index {
-            Some(index) => writeln!(f, "add:  {index}")?,
-            None if filter.is_empty() => writeln!(f, "set a limit,")?,
-            None => {}
+        match (index, hint) {
+            (Some(index), _) => write!(f, "add:  {index}\nor allow the scan"),
+            (None, Some(hint)) => write!(f, "{hint}, or allow the scan"),
+            (None, None) => f.write_str("no index would bound it: allow the scan"),
         }
-        f.write_str("or allow the scan")
     }
+}
+
+/// What helps where no index does.
+fn hint(asked: &Asked<'_>) -> Result<Option<String>, Error> {
+    if asked.conditions.all.is_empty() && asked.limit.is_none() {
+        return Ok(Some("set a limit".to_owned()));
+    }
+    for index in asked.table.indexes().iter().filter(|index| index.state() == State::Building) {
+        if asked.candidate(Some(index), index.tree(), None)?.plan.class < Class::Scan {
+            return Ok(Some(format!("wait until {} is filled", index.name())));
+        }
+    }
+    let mut names = asked.conditions.all.iter().flat_map(Predicate::fields);
+    let undeclared = names.find(|name| asked.table.column(name).is_none());
+    Ok(undeclared.map(|name| format!("declare {name} and index it")))
 }
 
 /// One field of an order, as a key says it.
@@ -87,7 +105,7 @@ pub(crate) fn by(by: &OrderBy) -> String {
 ///
 /// Fields that are fixed come first, then the order or one range. Each idea is tried on a table that has the index.
 pub(crate) fn advice(asked: &Asked<'_>, class: Class) -> Result<Option<String>, Error> {
-    let mut best: Option<(Class, usize, String)> = None;
+    let mut best: Option<((Class, bool, usize), String)> = None;
     for columns in ideas(asked) {
         let name = free_name(asked.table, &columns);
         let texts: Vec<String> = columns.iter().map(|text| text.replace("nulls ", "nulls-")).collect();
@@ -95,14 +113,20 @@ pub(crate) fn advice(asked: &Asked<'_>, class: Class) -> Result<Option<String>, 
         // A key that cannot be made is no idea.
         let Ok((table, index)) = asked.table.with_index(index) else { continue };
         let table = table.with_index_state(&name, State::Ready);
-        let found = asked.with_table(&table).candidate(Some(&index), index.tree(), None)?.plan.class;
-        let better = best.as_ref().is_none_or(|(best, count, _)| (found, columns.len()) < (*best, *count));
-        if found < class && better {
-            let sql = format!("CREATE INDEX {name} ON {} ({})", asked.table.name(), columns.join(", "));
-            best = Some((found, columns.len(), sql));
+        let plan = asked.with_table(&table).candidate(Some(&index), index.tree(), None)?.plan;
+        let rank = (plan.class, plan.order != Order::Free, columns.len());
+        if plan.class >= class || best.as_ref().is_some_and(|(best, _)| *best <= rank) {
+            continue;
         }
+        let same = |filling: &Index| filling.only().is_none() && filling.tree().text() == index.tree().text();
+        if asked.table.indexes().iter().any(same) {
+            // It is there and being filled, or it would have been taken.
+            return Ok(None);
+        }
+        let sql = format!("CREATE INDEX {name} ON {} ({})", asked.table.name(), columns.join(", "));
+        best = Some((rank, sql));
     }
-    Ok(best.map(|(.., sql)| sql))
+    Ok(best.map(|(_, sql)| sql))
 }
 
 /// The columns of indexes that may serve.

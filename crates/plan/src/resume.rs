@@ -43,7 +43,6 @@ fn merged(stretches: &mut [Stretch], current: usize, key: &[u8], backward: bool)
     let shared = stretches.get(current).map_or(0, |stretch| stretch.shared);
     let suffix = key.get(shared..).unwrap_or_default();
     for (number, stretch) in stretches.iter_mut().enumerate() {
-        // The start of a span may be shorter than what its keys share only if they share nothing.
         let own = stretch.span.start.get(..stretch.shared).unwrap_or_default();
         let reached = [own, suffix].concat();
         cut(&mut stretch.span, &reached, backward, number <= current);

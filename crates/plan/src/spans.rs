@@ -47,7 +47,7 @@ pub(crate) struct Reach {
     pub(crate) edge: Edge,
     /// The numbers of the conditions that the spans say in full.
     pub(crate) used: Vec<usize>,
-    /// The number of the condition on a list that is read through its elements.
+    /// The number of the condition on a list that a record may meet with several of its elements.
     pub(crate) once: Option<usize>,
     /// What the reader of the plan should know.
     pub(crate) notes: Vec<String>,
@@ -136,8 +136,8 @@ impl Reach {
                 break;
             }
         }
-        if reach.once.is_none() {
-            // Not reached, a list still gives each record as often as it has elements that are asked for.
+        if !reach.bounds_list(keys.parts) {
+            // Not reached, a list still gives each record as often as it has elements.
             let many = keys.parts.iter().find(|part| part.many);
             reach.once = many
                 .and_then(|part| conditions.on(&part.name).find(|(_, one)| is_of_element(one)))
@@ -170,19 +170,15 @@ impl Reach {
             self.hull(keys, part, number, points)?;
             return Ok(false);
         }
-        self.take(part, number);
-        let impossible = points.is_empty();
-        self.points.push(points);
-        Ok(!impossible)
-    }
-
-    /// A condition that the spans say in full.
-    fn take(&mut self, part: &Part, number: usize) {
-        if part.many {
+        // Of one element, a record has one entry.
+        if part.many && points.len() > 1 {
             self.once = Some(number);
         } else {
             self.used.push(number);
         }
+        let impossible = points.is_empty();
+        self.points.push(points);
+        Ok(!impossible)
     }
 
     /// The range that too many values lie in.
@@ -226,6 +222,12 @@ impl Reach {
         self.points.iter().fold(1, |rows, values| rows.saturating_mul(values.len()))
     }
 
+    /// Whether a list is among the parts that are bounded.
+    pub(crate) fn bounds_list(&self, parts: &[Part]) -> bool {
+        let bounded = self.points.len() + usize::from(self.edge != Edge::Free);
+        parts.iter().take(bounded).any(|part| part.many)
+    }
+
     /// Whether the part at this position is fixed to one value.
     pub(crate) fn is_one(&self, position: usize) -> bool {
         self.points.get(position).is_some_and(|values| values.len() == 1)
@@ -233,35 +235,47 @@ impl Reach {
 
     /// The spans, one for each row of points and each tail, without those that are empty.
     pub(crate) fn runs(&self, keys: &Keys<'_>) -> Result<Vec<Run>, Error> {
-        let mut rows = vec![(Vec::new(), Vec::new())];
+        let mut rows: Vec<(Vec<Value<'static>>, String)> = vec![(Vec::new(), String::new())];
         for (part, values) in keys.parts.iter().zip(&self.points) {
-            let longer = rows.iter().flat_map(|(row, texts): &(Vec<Value<'static>>, Vec<String>)| {
-                values.iter().map(move |value| {
-                    let text = match value {
-                        Value::Null => field(&part.name).is_null(),
-                        value => field(&part.name).eq(value.clone()),
-                    };
-                    let row = row.iter().chain([value]).cloned().collect();
-                    (row, texts.iter().cloned().chain([text.to_string()]).collect())
+            let texts: Vec<String> = values.iter().map(|value| equality(part, value)).collect();
+            let longer = rows.iter().flat_map(|(row, text)| {
+                values.iter().zip(&texts).map(move |(value, more)| {
+                    (row.iter().chain([value]).cloned().collect(), joined(text, more))
                 })
             });
             rows = longer.collect();
         }
         let mut runs = Vec::with_capacity(rows.len().saturating_mul(self.tails.len()));
-        for (row, texts) in rows {
+        for (row, text) in rows {
             for tail in &self.tails {
                 let equal: Vec<_> = row.iter().chain(&tail.equal).cloned().collect();
                 let span = tail.span(keys, &equal)?;
-                if span.is_empty() {
-                    continue;
+                if !span.is_empty() {
+                    let text = joined(&text, &tail.text);
+                    runs.push(Run {
+                        equal,
+                        span,
+                        text: if text.is_empty() { "every key".into() } else { text },
+                    });
                 }
-                let texts: Vec<&str> = texts.iter().chain(&tail.text).map(String::as_str).collect();
-                let text = if texts.is_empty() { "every key".to_owned() } else { texts.join(", ") };
-                runs.push(Run { equal, span, text });
             }
         }
         Ok(runs)
     }
+}
+
+/// A part that has this value, in words.
+fn equality(part: &Part, value: &Value<'static>) -> String {
+    match value {
+        Value::Null => field(&part.name).is_null().to_string(),
+        value => field(&part.name).eq(value.clone()).to_string(),
+    }
+}
+
+/// Two texts of which either may be empty, with a comma between.
+fn joined(text: &str, more: &str) -> String {
+    let comma = if text.is_empty() || more.is_empty() { "" } else { ", " };
+    [text, comma, more].concat()
 }
 
 /// Why a part bounds nothing.

@@ -21,8 +21,6 @@ pub(crate) struct Candidate {
     pub(crate) edge: Edge,
     /// How many parts its keys have.
     pub(crate) parts: usize,
-    /// The name of the first part that nothing bounds.
-    pub(crate) free: Option<String>,
 }
 
 /// What one tree gives, before the plan is put together.
@@ -112,10 +110,7 @@ impl Asked<'_> {
             }
         }
         let filter = filter.into_iter().reduce(Predicate::and);
-        let multi_valued = index.is_some_and(Index::is_multi_valued);
-        let once =
-            reach.once.filter(|_| multi_valued).and_then(|number| self.conditions.all.get(number).cloned());
-
+        let once = reach.once.and_then(|number| self.conditions.all.get(number).cloned());
         let spans = match &access {
             Access::InTurn(stretches) | Access::Merged(stretches) => stretches.len(),
             Access::Skip { .. } => 0,
@@ -123,14 +118,14 @@ impl Asked<'_> {
         let spans = u64::try_from(spans).unwrap_or(u64::MAX);
         let skips = matches!(access, Access::Skip { .. });
         let partial = !only.all.is_empty();
-        let bounded = !reach.points.is_empty() || reach.edge == Edge::Closed || partial;
+        let bounded = !reach.points.is_empty() || reach.edge == Edge::Closed || partial || skips;
         let some = bounded || reach.edge == Edge::Open;
         let whole = filter.is_none() && once.is_none();
         let class = if is_row || spans == 0 && !skips {
             Class::Constant
         } else if whole && (some || self.limit.is_some()) && (order == Order::Free || self.limit.is_none()) {
             Class::Output
-        } else if bounded || once.is_some() {
+        } else if bounded || reach.bounds_list(tree.parts()) {
             Class::Partition
         } else {
             Class::Scan
@@ -165,8 +160,7 @@ impl Asked<'_> {
         };
         plan.fetch = index.is_some_and(|index| !self.is_covered(index, &plan));
         let (points, edge, parts) = (reach.points.len(), reach.edge, tree.parts().len());
-        let free = tree.parts().get(points).map(|part| part.name.clone());
-        Ok(Candidate { plan, points, edge, parts, free })
+        Ok(Candidate { plan, points, edge, parts })
     }
 
     /// Whether an index's entries hold all that the plan needs.

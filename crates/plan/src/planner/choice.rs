@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 
+use keyloom_schema::Index;
+
 use crate::plan::{Access, Class, Order, Plan, Rejected};
 use crate::planner::candidate::Candidate;
 use crate::planner::{Asked, tree_of};
-use crate::spans::Edge;
 
 /// A record behind an index entry costs about so many rows read in a row.
 const FETCH: u64 = 4;
@@ -13,7 +14,7 @@ const FETCH: u64 = 4;
 /// The best plan, and the others with the reasons why not.
 ///
 /// What bounds the rows comes first; then what statistics expect, if they know all that are left; then what each fixes.
-pub(super) fn best(candidates: Vec<Candidate>) -> Option<(Plan, Vec<Rejected>)> {
+pub(super) fn best(asked: &Asked<'_>, candidates: Vec<Candidate>) -> Option<(Plan, Vec<Rejected>)> {
     let (skips, mut others): (Vec<_>, Vec<_>) =
         candidates.into_iter().partition(|candidate| matches!(candidate.plan.access, Access::Skip { .. }));
     let plain = first(&others)?;
@@ -27,7 +28,7 @@ pub(super) fn best(candidates: Vec<Candidate>) -> Option<(Plan, Vec<Rejected>)> 
         None => others.remove(plain),
     };
     let reject = |loser: Candidate| {
-        let reason = why_not(&loser, &winner);
+        let reason = why_not(asked, &loser, &winner);
         Rejected { reason, ..tree_of(&loser.plan) }
     };
     // A tree that is skipped through is taken, not rejected.
@@ -61,12 +62,10 @@ fn cost(candidate: &Candidate) -> Option<u64> {
 }
 
 /// Why the one is not taken and the other is: the first thing that they differ in.
-fn why_not(loser: &Candidate, winner: &Candidate) -> String {
+fn why_not(asked: &Asked<'_>, loser: &Candidate, winner: &Candidate) -> String {
     let (this, that) = (&loser.plan, &winner.plan);
-    if this.class == Class::Scan
-        && let Some(reason) = free(loser)
-    {
-        return reason;
+    if this.class == Class::Scan {
+        return needs(asked, this);
     }
     if this.class > that.class {
         return match this.class {
@@ -93,22 +92,15 @@ fn why_not(loser: &Candidate, winner: &Candidate) -> String {
     found.map_or("does the same and is newer", |(_, reason)| reason).to_owned()
 }
 
-/// What a tree lacks to bound anything.
-fn free(candidate: &Candidate) -> Option<String> {
-    let field = candidate.free.as_ref().filter(|_| candidate.points == 0)?;
-    Some(match candidate.edge {
-        Edge::Open => format!("needs {field} bounded on both sides"),
-        Edge::Free | Edge::Closed => format!("needs {field}"),
-    })
-}
-
-/// What the tree of a plan that is refused lacks.
+/// What the tree of a scan lacks.
 pub(super) fn needs(asked: &Asked<'_>, plan: &Plan) -> String {
     let index = plan.index.as_deref().and_then(|name| asked.table.index(name));
-    let tree = index.map_or(asked.table.primary(), |index| index.tree());
+    let tree = index.map_or(asked.table.primary(), Index::tree);
     let first = tree.parts().first().map(|part| part.name.as_str()).unwrap_or_default();
-    if asked.conditions.excludes_null(first) {
-        return format!("needs {first} bounded on both sides");
+    match &plan.order {
+        Order::Sort(_) if asked.conditions.all.is_empty() => "has another order".to_owned(),
+        Order::Free if asked.conditions.all.is_empty() => "would be read whole".to_owned(),
+        _ if asked.conditions.excludes_null(first) => format!("needs {first} bounded on both sides"),
+        _ => format!("needs {first}"),
     }
-    format!("needs {first}")
 }

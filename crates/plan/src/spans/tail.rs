@@ -7,7 +7,7 @@ use keyloom_schema::{Comparison, Format, Part, Predicate, field};
 
 use crate::constraint::Conditions;
 use crate::error::Error;
-use crate::spans::{Keys, MAX_SPANS, Reach, is_comparable, is_of_element, unsorted, wrong};
+use crate::spans::{Keys, MAX_SPANS, Reach, equality, is_comparable, is_of_element, unsorted, wrong};
 
 /// What is read behind a row of points.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub(crate) struct Tail {
     /// What bounds the part behind them.
     last: Last,
     /// The same in words.
-    pub(crate) text: Vec<String>,
+    pub(crate) text: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,7 @@ pub(crate) enum Edge {
 impl Tail {
     /// Everything.
     pub(crate) fn whole() -> Self {
-        Self { equal: Vec::new(), last: Last::Whole, text: Vec::new() }
+        Self { equal: Vec::new(), last: Last::Whole, text: String::new() }
     }
 
     /// The values from one to another, both belonging to it.
@@ -50,7 +50,7 @@ impl Tail {
     }
 
     fn range(part: &Part, lower: Bound<Value<'static>>, upper: Bound<Value<'static>>) -> Self {
-        let text = vec![field(&part.name).range(lower.clone(), upper.clone()).to_string()];
+        let text = field(&part.name).range(lower.clone(), upper.clone()).to_string();
         Self { equal: Vec::new(), last: Last::Range(lower, upper), text }
     }
 
@@ -104,8 +104,10 @@ impl Reach {
         if let Some((edge, number, exact, tail)) = best {
             self.tails = vec![tail];
             self.edge = edge;
-            if exact || part.many {
-                self.take(part, number);
+            if part.many {
+                self.once = Some(number);
+            } else {
+                self.used.extend(exact.then_some(number));
             }
         }
         Ok(())
@@ -146,17 +148,22 @@ impl Reach {
 
     /// A beginning, which only native keys keep in one place.
     fn begins_with(
-        &self,
+        &mut self,
         keys: &Keys<'_>,
         part: &Part,
         start: &Value<'static>,
     ) -> Result<Option<(Edge, bool, Tail)>, Error> {
-        let mut row = self.first_row();
-        row.push(start.clone());
-        if *keys.format != Format::Native || keys.encode(&row)?.is_none() {
+        if *keys.format != Format::Native {
+            self.notes
+                .push(format!("the {} format does not bound a beginning of {}", keys.format, part.name));
             return Ok(None);
         }
-        let text = vec![field(&part.name).begins_with(start.clone()).to_string()];
+        let mut row = self.first_row();
+        row.push(start.clone());
+        if keys.encode(&row)?.is_none() {
+            return Ok(None);
+        }
+        let text = field(&part.name).begins_with(start.clone()).to_string();
         let tail = Tail { equal: Vec::new(), last: Last::BeginsWith(start.clone()), text };
         Ok(Some((Edge::Closed, true, tail)))
     }
@@ -202,9 +209,8 @@ impl Reach {
             let (lower, upper) = if up { (bound, Bound::Unbounded) } else { (Bound::Unbounded, bound) };
             let mut tail = Tail::range(part, lower, upper);
             tail.equal = values.iter().take(index).cloned().collect();
-            let equals =
-                fields.iter().zip(&tail.equal).map(|(name, value)| field(name).eq(value.clone()).to_string());
-            tail.text = equals.chain(tail.text).collect();
+            let equals = parts.iter().zip(&tail.equal).map(|(part, value)| equality(part, value));
+            tail.text = equals.chain([tail.text]).collect::<Vec<_>>().join(", ");
             tails.push(tail);
         }
         Ok(Some((exact, tails)))
