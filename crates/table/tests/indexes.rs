@@ -172,6 +172,21 @@ fn a_record_of_a_list_comes_once() {
     assert_eq!(seen, 15);
 }
 
+/// More values than spans may be: the range that they lie in is read, and elements that nobody asked for lie there too.
+#[test]
+fn an_element_that_was_not_asked_for_gives_no_record() {
+    let database = database();
+    let orders = database.create_table(orders().index(Index::on(["tags"]))).wait().unwrap();
+    for number in 0..100_i64 {
+        let tags = Value::List(vec![format!("t{number:05}").into(), format!("u{number:05}").into()]);
+        orders.put(order("U1", number, "open").with("tags", tags)).wait().unwrap();
+    }
+    let asked = (0..10_000).filter(|number| number % 2 == 0).map(|number| format!("t{number:05}"));
+    let query = Query::new().filter(field("tags").is_in(asked.chain(["u00099".to_owned()])));
+    let found = orders.query(&query).wait().unwrap();
+    assert_eq!(found.records.len(), 51, "every second, and the last by its other tag");
+}
+
 /// Entries that are taken away, added or changed behind the table's back are found, named, and mended.
 #[test]
 fn damage_is_found_from_both_sides_and_mended() {

@@ -28,7 +28,10 @@ impl<R: Read> Run<'_, R> {
         consumer: &mut Consumer<'_, V>,
     ) -> Result<(), Error> {
         for number in self.turns(stretches.len()) {
-            let Some(stretch) = stretches.get(number) else { continue };
+            // What an earlier page has read is left as an empty span.
+            let Some(stretch) = stretches.get(number).filter(|stretch| !stretch.span.is_empty()) else {
+                continue;
+            };
             if self.span(number, stretch.span.clone(), consumer).await?.is_break() {
                 return Ok(());
             }
@@ -171,7 +174,8 @@ struct Source {
 
 impl Source {
     fn new(stretch: &Stretch) -> Self {
-        Self { left: Some(stretch.span.clone()), shared: stretch.shared, rows: VecDeque::new() }
+        let left = Some(stretch.span.clone()).filter(|span| !span.is_empty());
+        Self { left, shared: stretch.shared, rows: VecDeque::new() }
     }
 
     async fn fill<V: Visit>(

@@ -358,7 +358,7 @@ fn is_past(after: Option<&Position>, order: &[u8], record: &[u8]) -> bool {
 }
 
 /// Whether an entry of a multi-valued index is the one that its record is given at: that of the smallest element that
-/// the condition holds for.
+/// the condition holds for. An entry of another element is none, though a span may hold it.
 fn is_first_element(tree: &Tree, once: &Predicate, entry: &[u8], row: &Row<'_>) -> Result<bool, Error> {
     let Some((number, part)) = tree.parts().iter().enumerate().find(|(_, part)| part.many) else {
         return Ok(true);
@@ -370,11 +370,13 @@ fn is_first_element(tree: &Tree, once: &Predicate, entry: &[u8], row: &Row<'_>) 
     let Some(own) = values.get(number) else { return Ok(true) };
     let ascending =
         Field { kind: part.field.kind.clone(), direction: Direction::Ascending, nulls: Some(Nulls::First) };
+    let holds = |value| once.holds(&Element { name: &part.name, kind: &part.field.kind, value });
+    if !holds(own)? {
+        return Ok(false);
+    }
     let Value::List(elements) = row.get(&part.name)? else { return Ok(false) };
     for element in &elements {
-        if ascending.compare(element, own).is_lt()
-            && once.holds(&Element { name: &part.name, kind: &part.field.kind, value: element })?
-        {
+        if ascending.compare(element, own).is_lt() && holds(element)? {
             return Ok(false);
         }
     }
