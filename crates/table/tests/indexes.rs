@@ -245,10 +245,16 @@ fn an_old_schema_neither_writes_past_an_index_nor_reads_one_that_is_gone() {
     assert_eq!(orders.query(&open_orders()).wait().unwrap().records.len(), 2);
     assert_eq!(first.verify("orders").wait().unwrap().differences, []);
 
+    // One that only reads learns of the change by nothing but its own look.
+    let reader = Database::open(first.store().clone()).wait().unwrap();
+    let reader = reader.table("orders").wait().unwrap();
+    assert_eq!(reader.query(&open_orders()).wait().unwrap().records.len(), 2);
     let mut late = second.begin().wait().unwrap();
     late.put("orders", order("U1", 3, "open")).wait().unwrap();
     first.drop_index("orders", "orders_by_status").wait().unwrap();
     assert!(matches!(late.commit().wait(), Err(Error::Conflict(_))));
+    let refused = reader.query(&open_orders()).wait().unwrap_err().to_string();
+    assert!(refused.starts_with("refused"), "{refused}");
     let third = Database::open(first.store().clone()).wait().unwrap();
     third.create_index("orders", Index::on(["status", "number"])).wait().unwrap();
     assert_eq!(old.query(&open_orders()).wait().unwrap().records.len(), 2);

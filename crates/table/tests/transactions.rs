@@ -74,6 +74,13 @@ fn only_what_was_read_can_conflict() {
     transaction.put("doctors", doctor("Ada", false)).wait().unwrap();
     doctors.put(doctor("Zuse", true)).wait().unwrap();
     transaction.commit().wait().unwrap();
+
+    let mut transaction = database.begin().wait().unwrap();
+    let last = transaction.query("doctors", &on_call().order_by_desc("name").limit(1)).wait().unwrap();
+    assert_eq!(last.records[0].key, [1_i64.into(), "Zuse".into()]);
+    transaction.put("doctors", doctor("Zuse", false)).wait().unwrap();
+    doctors.put(doctor("Alan", true)).wait().unwrap();
+    transaction.commit().wait().unwrap();
 }
 
 /// A key that was read as absent, and was there when the transaction committed.
