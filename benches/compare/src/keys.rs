@@ -7,7 +7,7 @@ use std::time::Instant;
 use keyloom::key::{DecodeKey, EncodeKey, KeyStr, Uuid};
 use serde::Serialize;
 
-use crate::report::Figure;
+use crate::report::{Figure, median};
 
 /// The fields of one key.
 struct Row {
@@ -218,11 +218,10 @@ fn interleave<F: Fn()>(
             times.push(start.elapsed());
         }
     }
-    let median = |mut times: Vec<std::time::Duration>| {
-        times.sort_unstable();
-        times.get(times.len() / 2).copied().unwrap_or_default()
-    };
     #[allow(clippy::cast_precision_loss, reason = "a figure is rounded anyway")]
     let figure = |time: std::time::Duration| time.as_nanos() as f64 / count as f64;
-    systems.into_iter().map(|(system, _, times)| Figure { work, system, ns: figure(median(times)) }).collect()
+    systems
+        .into_iter()
+        .map(|(system, _, times)| Figure { work, system, value: figure(median(times)) })
+        .collect()
 }

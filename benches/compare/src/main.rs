@@ -1,20 +1,24 @@
 //! Keyloom beside its peers: the same work, in one run, interleaved, medians.
 //!
 //! `cargo run --release -p compare -- keys --json keys.json`
-
-#![forbid(unsafe_code)]
+//!
+//! `cargo run --release -p compare -- tables --json tables.json`
 
 mod keys;
 mod report;
+mod tables;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use report::Unit;
 
 /// Measures Keyloom beside its peers: the same work, in one run, interleaved.
 #[derive(Parser)]
-#[command(after_help = "Example:\n  cargo run --release -p compare -- keys --json keys.json")]
+#[command(
+    after_help = "Examples:\n  cargo run --release -p compare -- keys --json keys.json\n  cargo run --release -p compare -- tables --json tables.json"
+)]
 struct Arguments {
     #[command(subcommand)]
     suite: Suite,
@@ -34,17 +38,51 @@ enum Suite {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
+    /// Tables with an index: Keyloom on LMDB beside LMDB by hand and SQLite
+    Tables {
+        /// How many records
+        #[arg(long, default_value_t = 1_000_000)]
+        rows: usize,
+        /// How many rounds the median is taken over
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Where the files go, in a folder that is removed at the end; they should be on a disk. The system's folder for
+        /// temporary files if not given
+        #[arg(long, value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+        /// Run only these works, for a look at one of them
+        #[arg(long, value_name = "WORK", value_delimiter = ',')]
+        only: Vec<String>,
+        #[arg(
+            long,
+            value_name = "FILE",
+            help = r#"Also write the figures to this file, as an array of {"work", "system", "per_second"}"#
+        )]
+        json: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
-    let Arguments { suite: Suite::Keys { count, rounds, json } } = Arguments::parse();
-    let figures = keys::measure(count.max(1), rounds.max(1));
-    print!("{}", report::table(&figures));
-    match json.map(|path| report::write_json(&figures, &path)) {
-        Some(Err(error)) => {
+    match run(Arguments::parse().suite) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
-        _ => ExitCode::SUCCESS,
     }
+}
+
+fn run(suite: Suite) -> Result<(), String> {
+    let (figures, unit, ours, json) = match suite {
+        Suite::Keys { count, rounds, json } => {
+            (keys::measure(count.max(1), rounds.max(1)), Unit::Ns, "keyloom", json)
+        }
+        Suite::Tables { rows, rounds, folder, only, json } => {
+            let folder = folder.unwrap_or_else(std::env::temp_dir);
+            let figures = tables::measure(rows.max(1), rounds.max(1), &folder, &only);
+            (figures.map_err(|error| error.to_string())?, Unit::PerSecond, "keyloom-lmdb", json)
+        }
+    };
+    print!("{}", report::table(&figures, unit, ours));
+    json.map_or(Ok(()), |path| report::write_json(&figures, unit, &path))
 }

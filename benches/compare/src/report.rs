@@ -3,33 +3,59 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// How long one system takes for one piece of work.
+/// What one system reaches in one piece of work.
 pub(crate) struct Figure {
     pub(crate) work: &'static str,
     pub(crate) system: &'static str,
-    pub(crate) ns: f64,
+    pub(crate) value: f64,
 }
 
-/// A table: a row for each piece of work and system, the ratio to Keyloom beside it.
-pub(crate) fn table(figures: &[Figure]) -> String {
-    let mut table = format!("| {:<12} | {:<18} | {:>7} | {:>8} |\n", "work", "system", "ns", "keyloom");
-    table += "|--------------|--------------------|--------:|---------:|\n";
-    for figure in figures {
-        let ours = figures.iter().find(|other| other.work == figure.work && other.system == "keyloom");
-        let ratio = ours.map_or(f64::NAN, |ours| figure.ns / ours.ns);
-        table += &format!(
-            "| {:<12} | {:<18} | {:>7.1} | {:>6.2} × |\n",
-            figure.work, figure.system, figure.ns, ratio
-        );
+/// What the figures of a suite count.
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    /// Nanoseconds: less is better.
+    Ns,
+    /// Operations a second: more is better.
+    PerSecond,
+}
+
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ns => "ns",
+            Self::PerSecond => "per_second",
+        }
+    }
+
+    /// How many times as fast the one is as the other.
+    fn ratio(self, one: f64, other: f64) -> f64 {
+        match self {
+            Self::Ns => other / one,
+            Self::PerSecond => one / other,
+        }
+    }
+}
+
+/// A table: a row for each piece of work and system, and how many times as fast `ours` is beside it.
+pub(crate) fn table(figures: &[Figure], unit: Unit, ours: &str) -> String {
+    let mut table = format!("| {:<12} | {:<18} | {:>10} | {ours:>12} |\n", "work", "system", unit.name());
+    table += "|--------------|--------------------|-----------:|-------------:|\n";
+    for Figure { work, system, value } in figures {
+        let own = figures.iter().find(|other| other.work == *work && other.system == ours);
+        let ratio = own.map_or(f64::NAN, |own| unit.ratio(own.value, *value));
+        let digits = usize::from(matches!(unit, Unit::Ns));
+        table += &format!("| {work:<12} | {system:<18} | {value:>10.digits$} | {ratio:>10.2} × |\n");
     }
     table
 }
 
-/// Writes the figures as an array of {"work", "system", "ns"}.
-pub(crate) fn write_json(figures: &[Figure], path: &Path) -> Result<(), String> {
+/// Writes the figures as an array of {"work", "system", and the unit's name}.
+pub(crate) fn write_json(figures: &[Figure], unit: Unit, path: &Path) -> Result<(), String> {
     let rows: Vec<_> = figures
         .iter()
-        .map(|figure| serde_json::json!({"work": figure.work, "system": figure.system, "ns": figure.ns}))
+        .map(|figure| {
+            serde_json::json!({"work": figure.work, "system": figure.system, unit.name(): figure.value})
+        })
         .collect();
     let text = format!("{:#}\n", serde_json::Value::Array(rows));
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
@@ -39,6 +65,12 @@ pub(crate) fn write_json(figures: &[Figure], path: &Path) -> Result<(), String> 
 pub(crate) fn progress(work: &str, round: usize, rounds: usize) {
     if std::io::stderr().is_terminal() {
         let end = if round == rounds { "\r\x1b[K" } else { "" };
-        eprint!("\r{work}: round {round} of {rounds}{end}");
+        eprint!("\r\x1b[K{work}: round {round} of {rounds}{end}");
     }
+}
+
+/// The median of some times.
+pub(crate) fn median(mut times: Vec<std::time::Duration>) -> std::time::Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
