@@ -57,11 +57,22 @@ impl Conditions {
         // What tuples compare by, their own fields' directions and nulls, is not what a filter compares by.
         let merged = |column: &&Column| !column.kind.is_many() && !is_tuple(column.kind.element());
         for column in table.columns().iter().filter(merged) {
-            let about = |one: &Predicate| {
-                let fields = one.fields();
-                !fields.is_empty() && fields.iter().all(|name| *name == column.name)
-            };
+            let about = |one: &Predicate| is_about(one, &column.name);
             let Some(at) = all.iter().position(about) else { continue };
+            // One alone says what it says, unless it is a range that may be of one value.
+            let alone = !all.iter().skip(at + 1).any(about);
+            if alone
+                && matches!(
+                    all.get(at),
+                    Some(
+                        Predicate::In { .. }
+                            | Predicate::Range { upper: Bound::Unbounded, .. }
+                            | Predicate::Range { lower: Bound::Unbounded, .. }
+                    )
+                )
+            {
+                continue;
+            }
             let (mine, others): (Vec<_>, Vec<_>) = all.into_iter().partition(about);
             all = others;
             let mine = merge(column, mine)?;
@@ -72,7 +83,7 @@ impl Conditions {
     }
 
     /// Those on this field alone, with their numbers.
-    pub(crate) fn on<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (usize, &'a Predicate)> {
+    pub(crate) fn on<'a>(&'a self, name: &str) -> impl Iterator<Item = (usize, &'a Predicate)> {
         self.all.iter().enumerate().filter(move |(_, one)| match one {
             Predicate::In { field, .. }
             | Predicate::Range { field, .. }
@@ -93,6 +104,20 @@ impl Conditions {
     /// Whether no record has a null in this field.
     pub(crate) fn excludes_null(&self, name: &str) -> bool {
         self.on(name).any(|(_, one)| !matches!(one, Predicate::IsNull { .. }))
+    }
+}
+
+/// Whether a condition asks for this field and no other.
+fn is_about(condition: &Predicate, name: &str) -> bool {
+    match condition {
+        Predicate::In { field, .. }
+        | Predicate::Range { field, .. }
+        | Predicate::BeginsWith { field, .. }
+        | Predicate::IsNull { field } => field == name,
+        other => {
+            let fields = other.fields();
+            !fields.is_empty() && fields.iter().all(|field| *field == name)
+        }
     }
 }
 

@@ -60,7 +60,7 @@ mod statistics;
 pub use cursor::{Cursor, Position, Resume};
 pub use error::{Error, Stale};
 pub use plan::{Access, Class, Order, Plan, Rejected, Stretch};
-pub use planner::plan;
+pub use planner::{plan, route};
 pub use query::{Budget, OrderBy, Query};
 pub use refuse::Refusal;
 pub use spans::MAX_SPANS;

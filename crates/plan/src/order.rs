@@ -69,7 +69,7 @@ pub(crate) struct Sequence<'a> {
 
 impl Sequence<'_> {
     /// How spans of these keys give the order.
-    pub(crate) fn delivery(&self, keys: &Keys<'_>, reach: &Reach) -> Result<Delivery, Error> {
+    pub(crate) fn delivery(&self, keys: &Keys<'_>, reach: &Reach<'_>) -> Result<Delivery, Error> {
         if self.order.is_empty() {
             return Ok(Delivery::InTurn { backward: false });
         }

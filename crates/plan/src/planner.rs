@@ -42,15 +42,26 @@ use candidate::Candidate;
 /// # Ok::<(), keyloom_plan::Error>(())
 /// ```
 pub fn plan(table: &Table, statistics: &Statistics, query: &Query) -> Result<Plan, Error> {
+    planned(table, statistics, query, true)
+}
+
+/// Plans a query that is run and not explained: the same as [`plan`], at less cost.
+///
+/// What is only there to be read is left empty: the spans' texts, the key, the trees that were not chosen, the advice.
+pub fn route(table: &Table, statistics: &Statistics, query: &Query) -> Result<Plan, Error> {
+    planned(table, statistics, query, false)
+}
+
+fn planned(table: &Table, statistics: &Statistics, query: &Query, words: bool) -> Result<Plan, Error> {
     let resume = query.after.as_ref().map(|cursor| cursor.read(table, query)).transpose()?;
-    let asked = Asked::of(table, query, resume.as_ref())?;
+    let asked = Asked::of(table, query, resume.as_ref(), words)?;
     if asked.conditions.never {
         return Ok(asked.nothing());
     }
     if let Some(resume) = &resume {
         return asked.again(resume);
     }
-    let (mut candidates, mut rejected) = (Vec::new(), Vec::new());
+    let (mut candidates, mut rejected, mut scans) = (Vec::new(), Vec::new(), Vec::new());
     for (index, tree) in asked.trees() {
         match asked.may_serve(index)? {
             Ok(()) => {}
@@ -60,26 +71,36 @@ pub fn plan(table: &Table, statistics: &Statistics, query: &Query) -> Result<Pla
             }
         }
         let known = statistics.0.get(&tree.id());
-        candidates.push(asked.candidate(index, tree, known)?);
+        if !words && asked.scans(index, tree) {
+            scans.push((index, tree, known));
+        } else {
+            candidates.push(asked.candidate(index, tree, known)?);
+        }
         if let Some(known) = known {
             candidates.extend(asked.skipping(index, tree, known)?);
         }
     }
-    // The primary key is always among them.
-    let (mut best, losers) = choice::best(&asked, candidates).ok_or(Error::Cursor(Stale::Index))?;
-    rejected.extend(losers);
-    if best.class >= Class::Partition {
-        best.advice = refuse::advice(&asked, best.class)?;
+    // What reads every key is looked at only where nothing else reads less.
+    if candidates.iter().all(|one| one.class == Class::Scan || matches!(one.access, Access::Skip { .. })) {
+        for (index, tree, known) in scans {
+            candidates.push(asked.candidate(index, tree, known)?);
+        }
     }
-    if best.class == Class::Scan && !query.allow_scan {
-        let mut trees = rejected;
-        trees.push(Rejected { reason: choice::needs(&asked, &best), ..tree_of(&best) });
-        asked.sort(&mut trees);
-        return Err(Error::Refused(Box::new(Refusal::new(&asked, trees, best.advice)?)));
+    // The primary key is always among them.
+    let (best, losers) = choice::best(&asked, candidates, words).ok_or(Error::Cursor(Stale::Index))?;
+    let refused = best.class == Class::Scan && !query.allow_scan;
+    if !words {
+        return if refused { plan(table, statistics, query) } else { Ok(asked.plan_of(best)) };
+    }
+    rejected.extend(losers);
+    let advice = if best.class >= Class::Partition { refuse::advice(&asked, best.class)? } else { None };
+    if refused {
+        rejected.push(best.rejected(choice::needs(&asked, &best)));
+        asked.sort(&mut rejected);
+        return Err(Error::Refused(Box::new(Refusal::new(&asked, rejected, advice)?)));
     }
     asked.sort(&mut rejected);
-    best.rejected = rejected;
-    Ok(best)
+    Ok(Plan { rejected, advice, ..asked.plan_of(best) })
 }
 
 /// What is asked, in the words that trees are asked with.
@@ -91,20 +112,22 @@ pub(crate) struct Asked<'a> {
     /// The order without fields that have one value.
     pub(crate) order: Vec<OrderBy>,
     pub(crate) limit: Option<u64>,
+    /// Whether the plan is to be read by someone.
+    pub(crate) words: bool,
 }
 
 impl<'a> Asked<'a> {
-    fn of(table: &'a Table, query: &'a Query, resume: Option<&Resume>) -> Result<Self, Error> {
+    fn of(table: &'a Table, query: &'a Query, resume: Option<&Resume>, words: bool) -> Result<Self, Error> {
         let conditions = Conditions::of(table, query.filter.clone().bind(table)?)?;
         let order = wanted(table, &query.order, &conditions)?;
         let limit = resume.map_or(query.limit, |resume| resume.remaining);
-        Ok(Self { table, query, conditions, order, limit })
+        Ok(Self { table, query, conditions, order, limit, words })
     }
 
     /// The same of another table, one that has an index more.
     pub(crate) fn with_table<'b>(&'b self, table: &'b Table) -> Asked<'b> {
         let (conditions, order) = (self.conditions.clone(), self.order.clone());
-        Asked { table, query: self.query, conditions, order, limit: self.limit }
+        Asked { table, query: self.query, conditions, order, limit: self.limit, words: false }
     }
 
     /// The primary key and every index.
@@ -138,6 +161,15 @@ impl<'a> Asked<'a> {
         Ok(Ok(()))
     }
 
+    /// Whether a tree is read from end to end and filtered, which can be said without a look at its spans.
+    fn scans(&self, index: Option<&Index>, tree: &Tree) -> bool {
+        let part = index.is_none_or(|index| index.only().is_none() && !index.is_multi_valued());
+        let rows = self.conditions.all.iter().any(|one| matches!(one, Predicate::Row { .. }));
+        let first =
+            tree.parts().first().is_some_and(|first| self.conditions.on(&first.name).next().is_none());
+        part && first && !rows && !self.conditions.all.is_empty()
+    }
+
     /// What a partial index says of its records.
     fn only(&self, index: Option<&Index>) -> Result<Conditions, Error> {
         match index.and_then(Index::only) {
@@ -148,12 +180,17 @@ impl<'a> Asked<'a> {
 
     /// The plan where conditions contradict one another: nothing is read.
     fn nothing(&self) -> Plan {
-        let tree = self.table.primary();
+        let notes = vec!["no record can be like this".to_owned()];
+        Plan { notes, ..self.no_plan(self.table.primary()) }
+    }
+
+    /// The plan that reads nothing of a tree.
+    fn no_plan(&self, tree: &Tree) -> Plan {
         Plan {
             table: self.table.name().to_owned(),
             index: None,
             tree: tree.id(),
-            key: tree.text(),
+            key: if self.words { tree.text() } else { String::new() },
             access: Access::InTurn(Vec::new()),
             backward: false,
             fetch: false,
@@ -167,7 +204,7 @@ impl<'a> Asked<'a> {
             estimate: None,
             rejected: Vec::new(),
             advice: None,
-            notes: vec!["no record can be like this".to_owned()],
+            notes: Vec::new(),
         }
     }
 
@@ -183,7 +220,7 @@ impl<'a> Asked<'a> {
             Some(values) => self.skip(index, tree, values, None)?,
         };
         match candidate {
-            Some(Candidate { plan, .. }) if plan.backward == resume.backward => Ok(plan),
+            Some(candidate) if candidate.backward == resume.backward => Ok(self.plan_of(candidate)),
             _ => Err(Error::Cursor(Stale::Table)),
         }
     }
@@ -194,8 +231,9 @@ fn name(index: Option<&Index>) -> String {
     index.map_or("primary", Index::name).to_owned()
 }
 
-/// The plan's tree as one that is not taken.
-fn tree_of(plan: &Plan) -> Rejected {
-    let index = plan.index.clone().unwrap_or_else(|| "primary".to_owned());
-    Rejected { index, key: plan.key.clone(), reason: String::new() }
+impl Candidate<'_> {
+    /// Its tree as one that is not taken.
+    fn rejected(&self, reason: String) -> Rejected {
+        Rejected { index: name(self.index), key: self.tree.text(), reason }
+    }
 }

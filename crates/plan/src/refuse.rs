@@ -78,7 +78,7 @@ fn hint(asked: &Asked<'_>) -> Result<Option<String>, Error> {
         return Ok(Some("set a limit".to_owned()));
     }
     for index in asked.table.indexes().iter().filter(|index| index.state() == State::Building) {
-        if asked.candidate(Some(index), index.tree(), None)?.plan.class < Class::Scan {
+        if asked.candidate(Some(index), index.tree(), None)?.class < Class::Scan {
             return Ok(Some(format!("wait until {} is filled", index.name())));
         }
     }
@@ -113,9 +113,9 @@ pub(crate) fn advice(asked: &Asked<'_>, class: Class) -> Result<Option<String>, 
         // A key that cannot be made is no idea.
         let Ok((table, index)) = asked.table.with_index(index) else { continue };
         let table = table.with_index_state(&name, State::Ready);
-        let plan = asked.with_table(&table).candidate(Some(&index), index.tree(), None)?.plan;
-        let rank = (plan.class, plan.order != Order::Free, columns.len());
-        if plan.class >= class || best.as_ref().is_some_and(|(best, _)| *best <= rank) {
+        let found = asked.with_table(&table).candidate(Some(&index), index.tree(), None)?;
+        let rank = (found.class, found.order != Order::Free, columns.len());
+        if found.class >= class || best.as_ref().is_some_and(|(best, _)| *best <= rank) {
             continue;
         }
         let same = |filling: &Index| filling.only().is_none() && filling.tree().text() == index.tree().text();

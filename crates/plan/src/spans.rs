@@ -13,8 +13,10 @@
 
 mod tail;
 
+use std::borrow::Cow;
+
 use keyloom_key::{Fields, KeyFormat, Span, Type, Value};
-use keyloom_schema::{Format, Part, Predicate, Tree, field};
+use keyloom_schema::{Format, Part, Predicate, Tree};
 
 use crate::constraint::Conditions;
 use crate::error::Error;
@@ -29,7 +31,7 @@ pub(crate) struct Keys<'t> {
     /// The parts that every key has.
     pub(crate) parts: &'t [Part],
     /// The fields, also of parts that only some keys have.
-    pub(crate) fields: Fields,
+    pub(crate) fields: Cow<'t, Fields>,
     /// How they are written.
     pub(crate) format: &'t Format,
     /// In how many places the same values may lie.
@@ -38,9 +40,9 @@ pub(crate) struct Keys<'t> {
 
 /// How far conditions reach into keys.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct Reach<'c> {
     /// For each of the first parts, the values that it is fixed to, in the order of the keys.
-    pub(crate) points: Vec<Vec<Value<'static>>>,
+    pub(crate) points: Vec<Vec<&'c Value<'static>>>,
     /// What is read behind each row of points.
     pub(crate) tails: Vec<Tail>,
     /// How the part behind the points is bounded.
@@ -55,12 +57,12 @@ pub(crate) struct Reach {
 
 /// One span of keys with what it stands for.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct Run<'r> {
     /// The values that all its keys start with.
-    pub(crate) equal: Vec<Value<'static>>,
+    pub(crate) equal: Vec<Value<'r>>,
     /// The span of the fields' bytes.
     pub(crate) span: Span,
-    /// The same in words.
+    /// The same in words; empty where nobody asks for them.
     pub(crate) text: String,
 }
 
@@ -70,14 +72,14 @@ impl<'t> Keys<'t> {
         let parts = tree.parts();
         let parts = if unique { parts.get(..tree.declared()).unwrap_or(parts) } else { parts };
         let places = usize::try_from(tree.placement().count()).unwrap_or(usize::MAX);
-        Self { parts, fields: tree.fields().clone(), format: tree.format(), places }
+        Self { parts, fields: Cow::Borrowed(tree.fields()), format: tree.format(), places }
     }
 
     /// What stands behind the first `skipped` parts, where it does not depend on them.
     pub(crate) fn behind(&self, skipped: usize) -> Self {
         let parts = self.parts.get(skipped..).unwrap_or_default();
         let fields = self.fields.iter().skip(skipped).cloned().collect();
-        Self { parts, fields, format: self.format, places: 1 }
+        Self { parts, fields: Cow::Owned(fields), format: self.format, places: 1 }
     }
 
     /// Whether keys that agree on so many fields sort as the others do.
@@ -87,7 +89,7 @@ impl<'t> Keys<'t> {
 
     /// The bytes that keys with these first values start with; `None` if a value has no place in the key.
     fn encode(&self, values: &[Value<'_>]) -> Result<Option<Vec<u8>>, Error> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(64);
         match self.format.encode(&self.fields, values, &mut bytes) {
             Ok(()) => Ok(Some(bytes)),
             Err(keyloom_key::Error::Value { .. }) => Ok(None),
@@ -120,9 +122,9 @@ fn is_comparable(kind: &Type) -> bool {
     })
 }
 
-impl Reach {
+impl<'c> Reach<'c> {
     /// Walks the keys as far as the conditions go.
-    pub(crate) fn into(keys: &Keys<'_>, conditions: &Conditions) -> Result<Self, Error> {
+    pub(crate) fn into(keys: &Keys<'_>, conditions: &'c Conditions) -> Result<Self, Error> {
         let mut reach = Self {
             points: Vec::new(),
             tails: vec![Tail::whole()],
@@ -147,7 +149,7 @@ impl Reach {
     }
 
     /// Fixes the next part to values, or bounds it and ends the walk.
-    fn fix(&mut self, keys: &Keys<'_>, part: &Part, conditions: &Conditions) -> Result<bool, Error> {
+    fn fix(&mut self, keys: &Keys<'_>, part: &Part, conditions: &'c Conditions) -> Result<bool, Error> {
         let position = self.points.len();
         let Some((number, values)) = points_of(part, conditions) else {
             self.bound(keys, part, conditions)?;
@@ -157,17 +159,17 @@ impl Reach {
         let mut points = Vec::with_capacity(values.len());
         for value in values {
             row.truncate(position);
-            row.push(value);
+            row.push(value.borrowed());
             // What the key cannot hold, no record has.
             if let Some(bytes) = keys.encode(&row)? {
-                points.push((bytes, row.pop().unwrap_or(Value::Null)));
+                points.push((bytes, value));
             }
         }
         points.sort_by(|(a, _), (b, _)| a.cmp(b));
         points.dedup_by(|(a, _), (b, _)| a == b);
-        let points: Vec<Value<'static>> = points.into_iter().map(|(_, value)| value).collect();
+        let points: Vec<&Value<'static>> = points.into_iter().map(|(_, value)| value).collect();
         if points.len() > 1 && self.rows().saturating_mul(points.len()) > MAX_SPANS {
-            self.hull(keys, part, number, points)?;
+            self.hull(keys, part, number, &points)?;
             return Ok(false);
         }
         // Of one element, a record has one entry.
@@ -187,7 +189,7 @@ impl Reach {
         keys: &Keys<'_>,
         part: &Part,
         number: usize,
-        points: Vec<Value<'static>>,
+        points: &[&Value<'static>],
     ) -> Result<(), Error> {
         let count = points.len();
         if part.many {
@@ -201,20 +203,20 @@ impl Reach {
             "{count} values of {} would make more than {MAX_SPANS} spans: the range that they lie in is read",
             part.name
         ));
-        let mut ends = [points.first().cloned(), points.last().cloned()];
+        let mut ends = [points.first(), points.last()].map(|end| end.map(|value| (*value).clone()));
         if part.field.direction == keyloom_key::Direction::Descending {
             ends.reverse();
         }
         if let [Some(lower), Some(upper)] = ends {
-            self.tails = vec![Tail::between(part, lower, upper)];
+            self.tails = vec![Tail::between(lower, upper)];
             self.edge = Edge::Closed;
         }
         Ok(())
     }
 
     /// The first of the rows of points, to try values behind.
-    fn first_row(&self) -> Vec<Value<'static>> {
-        self.points.iter().filter_map(|values| values.first().cloned()).collect()
+    fn first_row(&self) -> Vec<Value<'c>> {
+        self.points.iter().filter_map(|values| values.first().map(|value| value.borrowed())).collect()
     }
 
     /// How many rows of points there are.
@@ -233,49 +235,33 @@ impl Reach {
         self.points.get(position).is_some_and(|values| values.len() == 1)
     }
 
-    /// The spans, one for each row of points and each tail, without those that are empty.
-    pub(crate) fn runs(&self, keys: &Keys<'_>) -> Result<Vec<Run>, Error> {
-        let mut rows: Vec<(Vec<Value<'static>>, String)> = vec![(Vec::new(), String::new())];
-        for (part, values) in keys.parts.iter().zip(&self.points) {
-            let texts: Vec<String> = values.iter().map(|value| equality(part, value)).collect();
-            let longer = rows.iter().flat_map(|(row, text)| {
-                values.iter().zip(&texts).map(move |(value, more)| {
-                    (row.iter().chain([value]).cloned().collect(), joined(text, more))
-                })
+    /// The spans, one for each row of points and each tail, without those that are empty; said in words if wanted.
+    pub(crate) fn runs<'r>(&'r self, keys: &Keys<'_>, words: bool) -> Result<Vec<Run<'r>>, Error> {
+        let mut rows: Vec<Vec<Value<'r>>> = vec![Vec::with_capacity(self.points.len())];
+        for values in &self.points {
+            if let ([row], [value]) = (rows.as_mut_slice(), values.as_slice()) {
+                row.push(value.borrowed());
+                continue;
+            }
+            let longer = rows.iter().flat_map(|row| {
+                values.iter().map(|value| row.iter().cloned().chain([value.borrowed()]).collect())
             });
             rows = longer.collect();
         }
         let mut runs = Vec::with_capacity(rows.len().saturating_mul(self.tails.len()));
-        for (row, text) in rows {
+        for row in rows {
             for tail in &self.tails {
-                let equal: Vec<_> = row.iter().chain(&tail.equal).cloned().collect();
+                let equal: Vec<_> =
+                    row.iter().cloned().chain(tail.equal.iter().map(Value::borrowed)).collect();
                 let span = tail.span(keys, &equal)?;
                 if !span.is_empty() {
-                    let text = joined(&text, &tail.text);
-                    runs.push(Run {
-                        equal,
-                        span,
-                        text: if text.is_empty() { "every key".into() } else { text },
-                    });
+                    let text = if words { tail.text(keys.parts, &equal) } else { String::new() };
+                    runs.push(Run { equal, span, text });
                 }
             }
         }
         Ok(runs)
     }
-}
-
-/// A part that has this value, in words.
-fn equality(part: &Part, value: &Value<'static>) -> String {
-    match value {
-        Value::Null => field(&part.name).is_null().to_string(),
-        value => field(&part.name).eq(value.clone()).to_string(),
-    }
-}
-
-/// Two texts of which either may be empty, with a comma between.
-fn joined(text: &str, more: &str) -> String {
-    let comma = if text.is_empty() || more.is_empty() { "" } else { ", " };
-    [text, comma, more].concat()
 }
 
 /// Why a part bounds nothing.
@@ -288,11 +274,13 @@ fn is_of_element(condition: &Predicate) -> bool {
     matches!(condition, Predicate::In { .. } | Predicate::Range { .. } | Predicate::BeginsWith { .. })
 }
 
+const NULL: &[Value<'static>] = &[Value::Null];
+
 /// The values that a condition leaves to a part, the fewest if several do.
-fn points_of(part: &Part, conditions: &Conditions) -> Option<(usize, Vec<Value<'static>>)> {
+fn points_of<'c>(part: &Part, conditions: &'c Conditions) -> Option<(usize, &'c [Value<'static>])> {
     let points = conditions.on(&part.name).filter_map(|(number, one)| match one {
-        Predicate::In { values, .. } => Some((number, values.clone())),
-        Predicate::IsNull { .. } if part.field.nulls.is_some() => Some((number, vec![Value::Null])),
+        Predicate::In { values, .. } => Some((number, values.as_slice())),
+        Predicate::IsNull { .. } if part.field.nulls.is_some() => Some((number, NULL)),
         _ => None,
     });
     points.min_by_key(|(_, values)| values.len())

@@ -11,22 +11,33 @@ use crate::planner::Asked;
 use crate::spans::{Edge, Keys, Reach, Run};
 use crate::statistics::TreeStatistics;
 
-/// A plan and what speaks for it.
+/// What one tree can do, and what speaks for it. The plan is made of the best only.
 #[derive(Debug)]
-pub(crate) struct Candidate {
-    pub(crate) plan: Plan,
+pub(crate) struct Candidate<'a> {
+    pub(crate) index: Option<&'a Index>,
+    pub(crate) tree: &'a Tree,
+    pub(crate) access: Access,
+    pub(crate) backward: bool,
+    pub(crate) order: Order,
+    /// The numbers of the conditions that are left to be asked of each row.
+    filter: Vec<usize>,
+    /// The number of the condition on a list that is read through its elements.
+    once: Option<usize>,
+    pub(crate) fetch: bool,
+    pub(crate) class: Class,
+    bound: Option<u64>,
+    pub(crate) estimate: Option<u64>,
     /// How many parts are fixed to values.
     pub(crate) points: usize,
     /// How the part behind them is bounded.
     pub(crate) edge: Edge,
-    /// How many parts its keys have.
-    pub(crate) parts: usize,
+    notes: Vec<String>,
 }
 
-/// What one tree gives, before the plan is put together.
+/// What one tree gives, before it is known what that means for the query.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) reach: Reach,
+pub(super) struct Found<'c> {
+    pub(super) reach: Reach<'c>,
     pub(super) access: Access,
     pub(super) backward: bool,
     pub(super) order: Order,
@@ -37,18 +48,18 @@ pub(super) struct Found {
 }
 
 impl Asked<'_> {
-    /// The plan that reads spans of this tree.
-    pub(crate) fn candidate(
+    /// What reading spans of this tree gives.
+    pub(crate) fn candidate<'a>(
         &self,
-        index: Option<&Index>,
-        tree: &Tree,
+        index: Option<&'a Index>,
+        tree: &'a Tree,
         statistics: Option<&TreeStatistics>,
-    ) -> Result<Candidate, Error> {
+    ) -> Result<Candidate<'a>, Error> {
         let keys = Keys::of(tree, index.is_some_and(Index::is_unique));
         let reach = Reach::into(&keys, &self.conditions)?;
         let delivery = self.sequence(index, tree).delivery(&keys, &reach)?;
-        let runs = place(tree, &reach, reach.runs(&keys)?)?;
-        let shared = |run: &Run, fixed: usize| -> Result<usize, Error> {
+        let runs = place(tree, &reach, reach.runs(&keys, self.words)?)?;
+        let shared = |run: &Run<'_>, fixed: usize| -> Result<usize, Error> {
             Ok(tree.head_length() + keys.shared(run.equal.get(..fixed).unwrap_or_default())?)
         };
         let mut stretches = Vec::with_capacity(runs.len());
@@ -83,34 +94,33 @@ impl Asked<'_> {
     }
 
     /// Whether no two records have the same points.
-    fn is_row(&self, index: Option<&Index>, tree: &Tree, reach: &Reach) -> bool {
+    fn is_row(&self, index: Option<&Index>, tree: &Tree, reach: &Reach<'_>) -> bool {
         let fixed =
             |column: u16| tree.parts().iter().take(reach.points.len()).any(|part| part.column == column);
         let unique = index.filter(|index| index.is_unique()).is_some_and(|_| {
-            let nulls = reach.points.iter().flatten().any(|value| *value == keyloom_key::Value::Null);
+            let nulls = reach.points.iter().flatten().any(|value| **value == keyloom_key::Value::Null);
             reach.points.len() >= tree.declared() && !nulls
         });
         unique || self.table.primary().parts().iter().all(|part| fixed(part.column))
     }
 
-    /// Puts the plan together: what is left to filter, what bounds it, what must be fetched.
-    pub(super) fn finish(
+    /// Says what it means for the query: what is left to filter, what bounds it, what must be fetched.
+    pub(super) fn finish<'a>(
         &self,
-        index: Option<&Index>,
-        tree: &Tree,
-        found: Found,
-    ) -> Result<Candidate, Error> {
+        index: Option<&'a Index>,
+        tree: &'a Tree,
+        found: Found<'_>,
+    ) -> Result<Candidate<'a>, Error> {
         let Found { reach, access, backward, order, is_row, estimate } = found;
         let only = self.only(index)?;
         let mut filter = Vec::new();
         for (number, condition) in self.conditions.all.iter().enumerate() {
             let said = reach.used.contains(&number) || reach.once == Some(number);
             if !said && !some_implies(self.table, &only, condition)? {
-                filter.push(condition.clone());
+                filter.push(number);
             }
         }
-        let filter = filter.into_iter().reduce(Predicate::and);
-        let once = reach.once.and_then(|number| self.conditions.all.get(number).cloned());
+        let once = reach.once;
         let spans = match &access {
             Access::InTurn(stretches) | Access::Merged(stretches) => stretches.len(),
             Access::Skip { .. } => 0,
@@ -120,7 +130,7 @@ impl Asked<'_> {
         let partial = !only.all.is_empty();
         let bounded = !reach.points.is_empty() || reach.edge == Edge::Closed || partial || skips;
         let some = bounded || reach.edge == Edge::Open;
-        let whole = filter.is_none() && once.is_none();
+        let whole = filter.is_empty() && once.is_none();
         let class = if is_row || spans == 0 && !skips {
             Class::Constant
         } else if whole && (some || self.limit.is_some()) && (order == Order::Free || self.limit.is_none()) {
@@ -143,53 +153,77 @@ impl Asked<'_> {
         if self.table.expiry().is_some() {
             notes.push("expired rows are read over".to_owned());
         }
-        let mut plan = Plan {
-            index: index.map(|index| index.name().to_owned()),
-            tree: tree.id(),
-            key: tree.text(),
+        let (points, edge) = (reach.points.len(), reach.edge);
+        let asked = filter.iter().chain(&once).filter_map(|number| self.conditions.all.get(*number));
+        let fetch = index.is_some_and(|index| !self.is_covered(index, asked, &order));
+        Ok(Candidate {
+            index,
+            tree,
             access,
             backward,
+            order,
             filter,
             once,
+            fetch,
+            class,
+            bound,
+            estimate,
+            points,
+            edge,
+            notes,
+        })
+    }
+
+    /// The plan of a candidate.
+    pub(super) fn plan_of(&self, candidate: Candidate<'_>) -> Plan {
+        let condition = |number: usize| self.conditions.all.get(number).cloned();
+        let Candidate { index, tree, access, backward, order, class, bound, estimate, notes, .. } = candidate;
+        Plan {
+            index: index.map(|index| index.name().to_owned()),
+            access,
+            backward,
+            fetch: candidate.fetch,
+            filter: candidate.filter.into_iter().filter_map(condition).reduce(Predicate::and),
+            once: candidate.once.and_then(condition),
             order,
             class,
             bound,
             estimate,
             notes,
-            ..self.nothing()
-        };
-        plan.fetch = index.is_some_and(|index| !self.is_covered(index, &plan));
-        let (points, edge, parts) = (reach.points.len(), reach.edge, tree.parts().len());
-        Ok(Candidate { plan, points, edge, parts })
+            ..self.no_plan(tree)
+        }
     }
 
-    /// Whether an index's entries hold all that the plan needs.
-    fn is_covered(&self, index: &Index, plan: &Plan) -> bool {
-        let Some(select) = &plan.select else { return false };
+    /// Whether an index's entries hold all that is wanted, asked and sorted by.
+    fn is_covered<'p>(
+        &self,
+        index: &Index,
+        asked: impl Iterator<Item = &'p Predicate>,
+        order: &Order,
+    ) -> bool {
+        let Some(select) = &self.query.select else { return false };
         let tree = index.tree();
         // Keys of a unique index mostly end behind the declared parts.
         let parts = if index.is_unique() { tree.declared() } else { tree.parts().len() };
-        let sorted = match &plan.order {
+        let sorted = match order {
             Order::Free => &[][..],
             Order::Sort(order) => order,
         };
-        let mut needed = select
-            .iter()
-            .map(String::as_str)
-            .chain(plan.filter.iter().chain(&plan.once).flat_map(Predicate::fields))
-            .chain(sorted.iter().map(|by| by.field.as_str()))
-            .chain(self.table.expiry().map(|column| column.name.as_str()));
-        needed.all(|name| {
+        let held = |name: &str| {
             self.table.column(name).is_some_and(|column| {
                 let mut held = tree.parts().iter().take(parts).filter(|part| part.is_exact() && !part.many);
                 held.any(|part| part.column == column.id) || index.covering().contains(&column.id)
             })
-        })
+        };
+        select.iter().all(|name| held(name))
+            && asked.flat_map(Predicate::fields).all(held)
+            && sorted.iter().all(|by| held(&by.field))
+            && self.table.expiry().is_none_or(|column| held(&column.name))
     }
 }
 
 /// The runs at their places, in the order of their fields if each has one place, else place by place.
-fn place(tree: &Tree, reach: &Reach, runs: Vec<Run>) -> Result<Vec<(Run, Span)>, Error> {
+fn place<'r>(tree: &Tree, reach: &Reach<'_>, runs: Vec<Run<'r>>) -> Result<Vec<(Run<'r>, Span)>, Error> {
     let mut placed = Vec::with_capacity(runs.len());
     for run in runs {
         match run.equal.first() {
@@ -200,8 +234,11 @@ fn place(tree: &Tree, reach: &Reach, runs: Vec<Run>) -> Result<Vec<(Run, Span)>,
             None => {
                 let count = tree.placement().count();
                 for place in 0..count {
-                    let text =
-                        if count == 1 { run.text.clone() } else { format!("{}, place {place}", run.text) };
+                    let text = if count == 1 || run.text.is_empty() {
+                        run.text.clone()
+                    } else {
+                        format!("{}, place {place}", run.text)
+                    };
                     let (equal, span) = (Vec::new(), run.span.clone());
                     placed.push((Run { equal, span, text }, tree.at(place, &run.span)));
                 }

@@ -15,12 +15,12 @@ const MOST: u64 = 100;
 
 impl Asked<'_> {
     /// The plan that skips over the first part of this tree, if it has few values.
-    pub(super) fn skipping(
+    pub(super) fn skipping<'a>(
         &self,
-        index: Option<&Index>,
-        tree: &Tree,
+        index: Option<&'a Index>,
+        tree: &'a Tree,
         known: &TreeStatistics,
-    ) -> Result<Option<Candidate>, Error> {
+    ) -> Result<Option<Candidate<'a>>, Error> {
         match known.distinct.first() {
             Some(values) if *values <= MOST => self.skip(index, tree, *values, Some(known)),
             _ => Ok(None),
@@ -28,15 +28,15 @@ impl Asked<'_> {
     }
 
     /// The plan that skips over the first part, which has about so many values, if what follows is bounded.
-    pub(super) fn skip(
+    pub(super) fn skip<'a>(
         &self,
-        index: Option<&Index>,
-        tree: &Tree,
+        index: Option<&'a Index>,
+        tree: &'a Tree,
         values: u64,
         known: Option<&TreeStatistics>,
-    ) -> Result<Option<Candidate>, Error> {
+    ) -> Result<Option<Candidate<'a>>, Error> {
         let keys = Keys::of(tree, index.is_some_and(Index::is_unique));
-        let free = |reach: &Reach| reach.points.is_empty() && reach.edge == Edge::Free;
+        let free = |reach: &Reach<'_>| reach.points.is_empty() && reach.edge == Edge::Free;
         // Only native keys have the same bytes behind every first value.
         if *tree.format() != Format::Native
             || index.is_some_and(Index::is_multi_valued)
@@ -49,7 +49,7 @@ impl Asked<'_> {
         if free(&reach) {
             return Ok(None);
         }
-        let mut runs = reach.runs(&behind)?;
+        let mut runs = reach.runs(&behind, self.words)?;
         runs.sort_by(|a, b| a.span.start.cmp(&b.span.start));
         let inner: Vec<Stretch> =
             runs.into_iter().map(|run| Stretch { span: run.span, shared: 0, text: run.text }).collect();
@@ -70,7 +70,7 @@ impl Asked<'_> {
 }
 
 /// About how many rows lie behind all first values together.
-fn expect(known: &TreeStatistics, reach: &Reach, spans: usize) -> u64 {
+fn expect(known: &TreeStatistics, reach: &Reach<'_>, spans: usize) -> u64 {
     let spans = u64::try_from(spans).unwrap_or(u64::MAX);
     let distinct = |parts: usize| parts.checked_sub(1).and_then(|last| known.distinct.get(last)).copied();
     let share = match (distinct(1), distinct(1 + reach.points.len())) {

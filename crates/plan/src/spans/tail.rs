@@ -7,7 +7,7 @@ use keyloom_schema::{Comparison, Format, Part, Predicate, field};
 
 use crate::constraint::Conditions;
 use crate::error::Error;
-use crate::spans::{Keys, MAX_SPANS, Reach, equality, is_comparable, is_of_element, unsorted, wrong};
+use crate::spans::{Keys, MAX_SPANS, Reach, is_comparable, is_of_element, unsorted, wrong};
 
 /// What is read behind a row of points.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,8 +16,6 @@ pub(crate) struct Tail {
     pub(crate) equal: Vec<Value<'static>>,
     /// What bounds the part behind them.
     last: Last,
-    /// The same in words.
-    pub(crate) text: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,21 +39,35 @@ pub(crate) enum Edge {
 impl Tail {
     /// Everything.
     pub(crate) fn whole() -> Self {
-        Self { equal: Vec::new(), last: Last::Whole, text: String::new() }
+        Self { equal: Vec::new(), last: Last::Whole }
     }
 
     /// The values from one to another, both belonging to it.
-    pub(crate) fn between(part: &Part, lower: Value<'static>, upper: Value<'static>) -> Self {
-        Self::range(part, Bound::Included(lower), Bound::Included(upper))
+    pub(crate) fn between(lower: Value<'static>, upper: Value<'static>) -> Self {
+        Self::range(Bound::Included(lower), Bound::Included(upper))
     }
 
-    fn range(part: &Part, lower: Bound<Value<'static>>, upper: Bound<Value<'static>>) -> Self {
-        let text = field(&part.name).range(lower.clone(), upper.clone()).to_string();
-        Self { equal: Vec::new(), last: Last::Range(lower, upper), text }
+    fn range(lower: Bound<Value<'static>>, upper: Bound<Value<'static>>) -> Self {
+        Self { equal: Vec::new(), last: Last::Range(lower, upper) }
+    }
+
+    /// In words: the parts that equal these values, which end with the tail's own, and what bounds the next.
+    pub(crate) fn text(&self, parts: &[Part], equal: &[Value<'_>]) -> String {
+        let equals = parts.iter().zip(equal).map(|(part, value)| match value {
+            Value::Null => field(&part.name).is_null(),
+            value => field(&part.name).eq(value.clone().into_owned()),
+        });
+        let last = parts.get(equal.len()).and_then(|part| match &self.last {
+            Last::Whole => None,
+            Last::Range(lower, upper) => Some(field(&part.name).range(lower.clone(), upper.clone())),
+            Last::BeginsWith(start) => Some(field(&part.name).begins_with(start.clone())),
+        });
+        let texts: Vec<String> = equals.chain(last).map(|predicate| predicate.to_string()).collect();
+        if texts.is_empty() { "every key".to_owned() } else { texts.join(", ") }
     }
 
     /// The span of the keys that start with these values, which end with the tail's own.
-    pub(crate) fn span(&self, keys: &Keys<'_>, equal: &[Value<'static>]) -> Result<Span, Error> {
+    pub(crate) fn span(&self, keys: &Keys<'_>, equal: &[Value<'_>]) -> Result<Span, Error> {
         let (fields, format) = (&keys.fields, keys.format);
         match &self.last {
             Last::Whole => format.prefix(fields, equal),
@@ -67,7 +79,7 @@ impl Tail {
     }
 }
 
-impl Reach {
+impl Reach<'_> {
     /// Bounds the part behind the points, by the condition that leaves least.
     pub(super) fn bound(
         &mut self,
@@ -132,7 +144,7 @@ impl Reach {
                 return Ok(Bound::Unbounded);
             };
             let mut row = self.first_row();
-            row.push(value.clone());
+            row.push(value.borrowed());
             if keys.encode(&row)?.is_some() {
                 return Ok(bound.clone());
             }
@@ -143,7 +155,7 @@ impl Reach {
         let (lower, upper) = (held(lower)?, held(upper)?);
         let closed = !matches!(lower, Bound::Unbounded) && !matches!(upper, Bound::Unbounded);
         let edge = if closed { Edge::Closed } else { Edge::Open };
-        Ok(Some((edge, exact, Tail::range(part, lower, upper))))
+        Ok(Some((edge, exact, Tail::range(lower, upper))))
     }
 
     /// A beginning, which only native keys keep in one place.
@@ -159,12 +171,11 @@ impl Reach {
             return Ok(None);
         }
         let mut row = self.first_row();
-        row.push(start.clone());
+        row.push(start.borrowed());
         if keys.encode(&row)?.is_none() {
             return Ok(None);
         }
-        let text = field(&part.name).begins_with(start.clone()).to_string();
-        let tail = Tail { equal: Vec::new(), last: Last::BeginsWith(start.clone()), text };
+        let tail = Tail { equal: Vec::new(), last: Last::BeginsWith(start.clone()) };
         Ok(Some((Edge::Closed, true, tail)))
     }
 
@@ -185,7 +196,7 @@ impl Reach {
         // Up to a null or a value that the key cannot hold; from there on the filter decides.
         let mut row = self.first_row();
         for (index, value) in values.iter().enumerate().take(run) {
-            row.push(value.clone());
+            row.push(value.borrowed());
             if *value == Value::Null || keys.encode(&row)?.is_none() {
                 run = index;
                 break;
@@ -199,7 +210,7 @@ impl Reach {
         let up = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
         let or_equal = matches!(comparison, Comparison::GreaterOrEqual | Comparison::LessOrEqual);
         let mut tails = Vec::with_capacity(run);
-        for (index, (part, value)) in parts.iter().zip(values).enumerate().take(run) {
+        for (index, value) in values.iter().enumerate().take(run) {
             let value = value.clone();
             let bound = if index + 1 == run && (or_equal || !exact) {
                 Bound::Included(value)
@@ -207,10 +218,8 @@ impl Reach {
                 Bound::Excluded(value)
             };
             let (lower, upper) = if up { (bound, Bound::Unbounded) } else { (Bound::Unbounded, bound) };
-            let mut tail = Tail::range(part, lower, upper);
+            let mut tail = Tail::range(lower, upper);
             tail.equal = values.iter().take(index).cloned().collect();
-            let equals = parts.iter().zip(&tail.equal).map(|(part, value)| equality(part, value));
-            tail.text = equals.chain([tail.text]).collect::<Vec<_>>().join(", ");
             tails.push(tail);
         }
         Ok(Some((exact, tails)))

@@ -14,7 +14,7 @@ mod ask;
 mod world;
 
 use keyloom_key::Value;
-use keyloom_plan::{Access, Class, Cursor, Error, Order, Plan, Position, Query, Statistics, plan};
+use keyloom_plan::{Access, Class, Cursor, Error, Order, Plan, Position, Query, Statistics, plan, route};
 use keyloom_schema::{Index, Predicate, Table};
 use proptest::prelude::*;
 
@@ -152,6 +152,21 @@ fn check_permission(table: &Table, known: &Statistics, query: &Query, allowed: &
     }
 }
 
+/// A plan that is only run is the same without its words, and a query that is refused is refused with all of them.
+fn check_route(table: &Table, known: &Statistics, query: &Query, allowed: &Plan) {
+    let mut silent = allowed.clone();
+    (silent.key, silent.rejected, silent.advice) = (String::new(), Vec::new(), None);
+    match &mut silent.access {
+        Access::InTurn(stretches) | Access::Merged(stretches) | Access::Skip { inner: stretches, .. } => {
+            stretches.iter_mut().for_each(|stretch| stretch.text.clear());
+        }
+    }
+    let run = route(table, known, &query.clone().allow_scan()).unwrap();
+    assert_eq!(format!("{run:?}"), format!("{silent:?}"));
+    let words = |planned: Result<Plan, Error>| planned.err().map(|error| error.to_string());
+    assert_eq!(words(route(table, known, query)), words(plan(table, known, query)));
+}
+
 /// An index that answers alone has what is asked for.
 fn check_covered(table: &Table, plan: &Plan) {
     let Some(index) = plan.index.as_deref().and_then(|name| table.index(name)).filter(|_| !plan.fetch) else {
@@ -209,6 +224,7 @@ proptest! {
         let renamed = plan(&twin, &first, &query).unwrap();
         prop_assert_eq!((renamed.tree, &renamed.access), (chosen.tree, &chosen.access));
         check_permission(&table, &first, &query, &chosen);
+        check_route(&table, &first, &query, &chosen);
         let forced = forced(&table, &query, &chosen);
         prop_assert!(!forced.is_empty());
         for plan in forced.iter().chain([&chosen]) {
