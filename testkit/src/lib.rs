@@ -1,5 +1,5 @@
 //! What proves Keyloom, for anyone to run on their own: the laws of keys and values built to break them, and the
-//! behaviour of stores.
+//! behaviour of stores; processes that are killed and disks that lose what was not synced.
 //!
 //! ```
 //! use keyloom_key::{Fields, Native};
@@ -15,7 +15,11 @@
 #![forbid(unsafe_code)]
 
 pub mod behavior;
+pub mod child;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub mod disk;
 pub mod hurtful;
 pub mod laws;
+pub mod model;
 pub mod random;
 pub mod tables;

@@ -15,7 +15,7 @@ use crate::store::MAX_KEY;
 use crate::{scan, value};
 
 /// What the file says of itself, so that another engine's file is not taken for ours.
-const FORMAT: (&[u8], &[u8]) = (b"format", b"keyloom lmdb 0");
+const FORMAT: (&[u8], &[u8]) = (b"format", b"keyloom lmdb 1");
 
 /// The key of the last sequence among the file's own facts.
 pub(crate) const SEQUENCE: &[u8] = b"sequence";
@@ -155,6 +155,14 @@ fn open_databases(env: &Env<WithoutTls>) -> Result<Databases, Error> {
         // Committing keeps the handles; dropping the transaction would close them.
         txn.commit().map_err(engine)?;
         return Ok((data, meta));
+    }
+    // Both come with the file, so one that has neither nor anything else is new.
+    let names: Option<Database<Bytes, Bytes>> = env.open_database(&txn, None).map_err(engine)?;
+    if let Some(names) = names
+        && !names.is_empty(&txn).map_err(engine)?
+    {
+        let reason = "the file has tables and not ours: it is another program's, or damaged";
+        return Err(Error::Damaged(reason.into()));
     }
     drop(txn);
     let mut txn = env.write_txn().map_err(engine)?;

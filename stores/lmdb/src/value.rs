@@ -1,22 +1,24 @@
 //! Values as they lie in the file: with a checksum behind them.
 //!
 //! ```text
-//! │ value │ CRC-32 of key and value, 4 bytes │
+//! │ value │ checksum of key and value, 4 bytes │
 //! ```
+//!
+//! The checksum is half of the value's XXH3 and half of the key's, one upon the other: on records of some hundred bytes
+//! it costs less than a CRC-32, and neither hash waits for the other.
 
 use std::io::Write;
 
 use keyloom_store::Error;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// How much longer a value is in the file.
 pub(crate) const SEAL: usize = 4;
 
 fn checksum(key: &[u8], value: &[u8]) -> [u8; SEAL] {
-    let mut hasher = crc32fast::Hasher::new();
     // The key too: a value that lies under another key is damage.
-    hasher.update(key);
-    hasher.update(value);
-    hasher.finalize().to_be_bytes()
+    let [_, _, _, _, low @ ..] = (xxh3_64(value) ^ xxh3_64(key).rotate_left(32)).to_be_bytes();
+    low
 }
 
 /// Writes a value with its checksum.

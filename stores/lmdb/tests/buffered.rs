@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
 
-mod child;
-
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +9,7 @@ use std::time::Duration;
 use keyloom_key::Span;
 use keyloom_lmdb::{LmdbStore, Options};
 use keyloom_store::{Batch, Blocking, Direction, Durability, Error, Limits};
+use keyloom_testkit::child;
 
 const ENTRIES: usize = 90;
 

@@ -6,15 +6,13 @@
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
 
-mod child;
-mod disk;
-
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use keyloom_lmdb::{LmdbStore, Options};
 use keyloom_store::{Batch, Blocking, Durability, Error};
+use keyloom_testkit::{child, disk};
 
 fn open(path: &Path, durability: Durability) -> Blocking<LmdbStore> {
     Blocking::new(LmdbStore::open_with(path, Options { durability, ..Options::default() }).unwrap())

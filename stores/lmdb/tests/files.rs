@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
 
-mod child;
-
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use child::Process;
 use keyloom_lmdb::{LmdbStore, Options};
 use keyloom_store::{Batch, Blocking, Error};
+use keyloom_testkit::child::{self, Process};
 
 fn open(path: &Path) -> Blocking<LmdbStore> {
     Blocking::new(LmdbStore::open(path).unwrap())
@@ -100,6 +98,26 @@ fn a_flipped_byte_in_a_value_is_found_and_named() {
     match store.get(b"bad", |_| ()) {
         Err(Error::Damaged(reason)) => assert!(reason.contains("key bad"), "{reason}"),
         other => panic!("{other:?}"),
+    }
+}
+
+/// A file whose tables are not found is not taken for a new one: that would lose all that is in it.
+#[test]
+fn a_file_with_other_tables_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [b"data", b"meta"] {
+        let path = folder.path().join(format!("{}.klm", name.escape_ascii()));
+        open(&path).commit(Batch::new().put("a", "1")).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let places: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(name)).collect();
+        assert!(!places.is_empty());
+        places.iter().for_each(|at| bytes[*at] ^= 1);
+        std::fs::write(&path, &bytes).unwrap();
+        match LmdbStore::open(&path) {
+            Err(Error::Damaged(reason)) => assert!(reason.contains("tables"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+        assert!(std::fs::read(&path).unwrap() == bytes, "it was written to");
     }
 }
 

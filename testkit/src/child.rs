@@ -1,52 +1,60 @@
 //! Other processes for tests: each is the same test program, told by a variable to do a task.
+//!
+//! A test target that starts children has a test named `as_a_child`, which does the [`task`], or nothing if there is none.
 
-#![allow(dead_code, reason = "each test target uses its part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 const TASK: &str = "KEYLOOM_TEST_TASK";
 
 /// This program, to run only its test `as_a_child`, which does the [`task`].
-pub(crate) fn command(task: &str, path: &Path) -> Command {
+pub fn command(task: &str, path: &Path) -> Command {
     through(Command::new(std::env::current_exe().unwrap()), task, path)
 }
 
 /// The same, started by another program, whose last argument becomes this one's name.
-pub(crate) fn through(mut command: Command, task: &str, path: &Path) -> Command {
+pub fn through(mut command: Command, task: &str, path: &Path) -> Command {
     command
         .args(["--exact", "as_a_child", "--nocapture"])
         .env(TASK, format!("{task} {}", path.display()))
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     command
 }
 
 /// What this process is to do, and with which file, if it is a child.
-pub(crate) fn task() -> Option<(String, PathBuf)> {
+pub fn task() -> Option<(String, PathBuf)> {
     let task = std::env::var(TASK).ok()?;
     let (task, path) = task.split_once(' ').unwrap();
     Some((task.to_owned(), path.into()))
 }
 
-/// Tells the parent a number.
-pub(crate) fn say(word: &str, number: u64) {
+/// In the child: tells the parent a number.
+pub fn say(word: &str, number: u64) {
     // On a line of its own, whatever the test harness says before it.
     println!("\n{word} {number}");
 }
 
+/// In the child: waits until the parent [tells](Process::tell) it to go on.
+pub fn wait_to_be_told() {
+    assert!(std::io::stdin().read_line(&mut String::new()).unwrap() > 0, "the parent has gone");
+}
+
 /// A child, which is killed when this is dropped, wherever it is.
-pub(crate) struct Process(Child);
+#[derive(Debug)]
+pub struct Process(Child);
 
 /// Starts a child that does a task.
-pub(crate) fn start(task: &str, path: &Path) -> Process {
+pub fn start(task: &str, path: &Path) -> Process {
     Process(command(task, path).spawn().unwrap())
 }
 
 impl Process {
     /// The numbers that it tells, each with its word.
-    pub(crate) fn said(&mut self) -> impl Iterator<Item = (String, u64)> + use<> {
+    pub fn said(&mut self) -> impl Iterator<Item = (String, u64)> + use<> {
         let lines = BufReader::new(self.0.stdout.take().unwrap()).lines();
         lines.map_while(Result::ok).filter_map(|line| {
             let (word, number) = line.split_once(' ')?;
@@ -54,9 +62,19 @@ impl Process {
         })
     }
 
+    /// Tells it to go on.
+    pub fn tell(&mut self) {
+        self.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    }
+
+    /// Waits until it ends, and says how.
+    pub fn ends(mut self) -> ExitStatus {
+        self.0.wait().unwrap()
+    }
+
     /// Waits until it ends, and says whether all went well.
-    pub(crate) fn succeeds(mut self) -> bool {
-        self.0.wait().unwrap().success()
+    pub fn succeeds(self) -> bool {
+        self.ends().success()
     }
 }
 

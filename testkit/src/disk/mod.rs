@@ -1,20 +1,26 @@
-//! A disk that keeps a record and fails when told, for a child process. See `disk.c`.
+//! A disk that keeps a record and fails when told, for a [child] process. See `disk.c`.
+//!
+//! It is put before a C library that is loaded, which glibc is: Linux with glibc only.
 
-#![allow(dead_code, reason = "each test target uses its part")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
+mod power;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+
+pub use power::{Image, images};
 
 use crate::child;
 
 const FAULT: &str = "KEYLOOM_DISK_FAULT";
 
 /// Does a task in a child whose disk this is, and says how the child ended.
-pub(crate) fn run(task: &str, path: &Path) -> ExitStatus {
+pub fn run(task: &str, path: &Path) -> ExitStatus {
     let library = path.with_added_extension("disk.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/disk/disk.c");
+    let source = path.with_added_extension("disk.c");
+    fs::write(&source, include_str!("disk.c")).unwrap();
     let compiled = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-o"])
         .args([&library, &source])
@@ -35,12 +41,18 @@ pub(crate) fn run(task: &str, path: &Path) -> ExitStatus {
 }
 
 /// Where the record of a file's writes is.
-pub(crate) fn log(path: &Path) -> PathBuf {
+fn log(path: &Path) -> PathBuf {
     path.with_added_extension("log")
 }
 
+/// In the child: the marks of its file. A number that is written here is recorded among the writes of the file, as
+/// that of commits which are promised to last.
+pub fn marks(path: &Path) -> fs::File {
+    fs::File::create(path.with_added_extension("marks")).unwrap()
+}
+
 /// In the child: from now on this fails.
-pub(crate) fn fail(what: &str) {
+pub fn fail(what: &str) {
     let path = PathBuf::from(std::env::var_os(FAULT).unwrap());
     // Never seen half written.
     let new = path.with_added_extension("new");
@@ -49,6 +61,6 @@ pub(crate) fn fail(what: &str) {
 }
 
 /// In the child: from now on nothing fails.
-pub(crate) fn heal() {
+pub fn heal() {
     fs::remove_file(std::env::var_os(FAULT).unwrap()).unwrap();
 }
