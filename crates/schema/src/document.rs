@@ -61,6 +61,10 @@ impl Document {
         self.fields.get(name)
     }
 
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value<'static>> {
+        self.fields.get_mut(name)
+    }
+
     /// Takes a field out, and gives back its value.
     pub fn remove(&mut self, name: &str) -> Option<Value<'static>> {
         self.fields.remove(name)

@@ -214,6 +214,10 @@ impl Predicate {
     /// Both hold.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
+        // Where nothing is asked yet, as when a query begins, there is nothing to add to.
+        if matches!(&self, Self::And(all) if all.is_empty()) {
+            return other;
+        }
         let mut conjuncts = self.into_conjuncts();
         conjuncts.extend(other.into_conjuncts());
         if conjuncts.len() == 1 { conjuncts.pop().unwrap_or_else(Self::all) } else { Self::And(conjuncts) }
@@ -284,7 +288,14 @@ impl Predicate {
             }
             Self::Range { field, lower, upper } => match (bound(&field, lower)?, bound(&field, upper)?) {
                 (Some(lower), Some(upper)) => Self::Range { field, lower, upper },
-                _ => Self::In { field, values: vec![Value::Null] },
+                (None, None) => Self::In { field, values: vec![Value::Null] },
+                // The other bound still decides: 7 is not between null and 5, and that is not unknown.
+                (lower, upper) => {
+                    let null = Self::In { field: field.clone(), values: vec![Value::Null] };
+                    let (lower, upper) =
+                        (lower.unwrap_or(Bound::Unbounded), upper.unwrap_or(Bound::Unbounded));
+                    null.and(Self::Range { field, lower, upper })
+                }
             },
             Self::BeginsWith { field, start } => {
                 let textual = table.column(&field).is_none_or(|column| {

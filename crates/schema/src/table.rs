@@ -74,10 +74,8 @@ impl Table {
     pub fn check(&self, document: Document) -> Result<Document, Error> {
         let mut document = document;
         for column in &self.columns {
-            match document.remove(&column.name) {
-                Some(value) => {
-                    document.set(column.name.clone(), column.coerce(value)?);
-                }
+            match document.get_mut(&column.name) {
+                Some(place) => *place = column.coerce(std::mem::replace(place, Value::Null))?,
                 None if column.nullable => {}
                 None => return Err(Error::value(&column.name, "missing, and the field is not nullable")),
             }

@@ -19,7 +19,7 @@ const SAMPLES: usize = 256;
 impl<S: Store> Database<S> {
     /// Counts the keys of a table and its indexes anew, for the planner.
     pub async fn analyze(&self, table: &str) -> Result<(), Error> {
-        let definition = self.catalog().table(table)?.clone();
+        let definition = self.newest().await?.table(table)?.clone();
         let mut batch = keyloom_store::Batch::new();
         let indexes = definition.indexes().iter().map(|index| index.tree());
         for tree in std::iter::once(definition.primary()).chain(indexes) {

@@ -90,15 +90,14 @@ async fn replace(
             writes.push(Write { key: entry.key.clone(), value: None });
         }
     }
-    for (number, entry) in new {
-        if old.iter().any(|(_, other)| *other == entry) {
-            continue;
-        }
-        if entry.unique {
-            make_room(read, table, number, &entry, key, now, writes).await?;
-        }
-        writes.push(Write { key: entry.key, value: Some(entry.value) });
+    let changed: Vec<(usize, Entry)> =
+        new.into_iter().filter(|(_, entry)| !old.iter().any(|(_, other)| other == entry)).collect();
+    // All make room before any is written: one ended record may have been in the way of several.
+    for (number, entry) in changed.iter().filter(|(_, entry)| entry.unique) {
+        make_room(read, table, *number, entry, key, now, writes).await?;
     }
+    let written = changed.into_iter().map(|(_, Entry { key, value, .. })| Write { key, value: Some(value) });
+    writes.extend(written);
     let value = match after {
         None => None,
         Some(document) => {

@@ -10,11 +10,11 @@
 
 use std::ops::ControlFlow;
 
-use keyloom_key::Span;
-use keyloom_schema::{Index, IndexBuilder, State, Table};
+use keyloom_key::{Span, Timestamp};
+use keyloom_schema::{Document, Index, IndexBuilder, State, Table};
 use keyloom_store::{Batch, Direction, Limits, Overlay, Read, Store};
 
-use crate::apply::violation;
+use crate::apply::{is_expired, violation};
 use crate::catalog::Catalog;
 use crate::database::{Database, Patience};
 use crate::entries::{self, EntryValue};
@@ -36,7 +36,7 @@ impl<S: Store> Database<S> {
     /// Creates an index and fills it; it serves queries when this returns.
     ///
     /// If it is interrupted, [`fill_indexes`](Self::fill_indexes) goes on. If a unique index finds two records with the
-    /// same values, it is dropped again and the error names them.
+    /// same values, or a record has a value that its keys cannot hold, it is dropped again and the error names them.
     pub async fn create_index(&self, table: &str, index: IndexBuilder) -> Result<(), Error> {
         self.create_index_with(table, index, |_| {}).await
     }
@@ -48,7 +48,7 @@ impl<S: Store> Database<S> {
         index: IndexBuilder,
         progress: impl FnMut(Filled) + Send,
     ) -> Result<(), Error> {
-        let described = self.table(table).await?.definition()?.describe_index(index.clone())?;
+        let described = self.newest().await?.table(table)?.describe_index(index.clone())?;
         self.add_index(table, index, described.name()).await?;
         self.fill_index(table, described.name(), progress).await
     }
@@ -80,7 +80,7 @@ impl<S: Store> Database<S> {
 
     /// Drops an index: its definition at once, then its entries in bounded batches.
     pub async fn drop_index(&self, table: &str, name: &str) -> Result<(), Error> {
-        let definition = self.catalog().table(table)?.clone();
+        let definition = self.newest().await?.table(table)?.clone();
         let Some(index) = definition.index(name) else {
             return Err(Error::Missing(format!("index {name} on {table}").into()));
         };
@@ -99,7 +99,7 @@ impl<S: Store> Database<S> {
 
     /// Drops a table with all its records and indexes.
     pub async fn drop_table(&self, table: &str) -> Result<(), Error> {
-        let definition = self.catalog().table(table)?.clone();
+        let definition = self.newest().await?.table(table)?.clone();
         let indexes = definition.indexes().iter().map(|index| index.tree().id());
         let trees: Vec<u32> = std::iter::once(definition.primary().id()).chain(indexes).collect();
         self.change_schema(|catalog| {
@@ -149,8 +149,9 @@ impl<S: Store> Database<S> {
                 return Ok(());
             }
             let recorded = Recorded::new(self.store());
-            let step = match fill_step(&recorded, definition, number, index).await {
-                Err(error @ Error::Unique { .. }) => {
+            let step = match fill_step(&recorded, definition, number, index, self.now()).await {
+                // Another try would meet the same records.
+                Err(error @ (Error::Unique { .. } | Error::Schema(_))) => {
                     self.drop_index(table, name).await?;
                     return Err(error);
                 }
@@ -217,6 +218,7 @@ async fn fill_step<R: Read>(
     table: &Table,
     number: usize,
     index: &Index,
+    now: Timestamp,
 ) -> Result<Step, Error> {
     let progress_key = keyspace::progress(index.tree().id());
     let mut span = table.primary().span();
@@ -232,6 +234,11 @@ async fn fill_step<R: Read>(
     let mut writes = Overlay::new();
     for (key, payload) in &rows {
         let document = entries::document(table, key, payload)?;
+        if is_expired(table, &document, now) {
+            // It is not there, so it must not stand in the way of one that is.
+            remove(recorded, table, &document, key, &mut writes).await?;
+            continue;
+        }
         for entry in entries::index_entries(table, index, &document, key)? {
             if entry.unique {
                 let view = writes.over(recorded);
@@ -250,6 +257,25 @@ async fn fill_step<R: Read>(
     }
     let records = u64::try_from(rows.len()).unwrap_or(u64::MAX);
     Ok(Step { writes, records, done: page.rest.is_none() })
+}
+
+/// Deletes a record with those entries that are its own: the place of one that it has not yet may be another's.
+async fn remove<R: Read>(
+    recorded: &Recorded<R>,
+    table: &Table,
+    document: &Document,
+    key: &[u8],
+    writes: &mut Overlay,
+) -> Result<(), Error> {
+    for (_, entry) in entries::all_entries(table, document, key)? {
+        let view = writes.over(recorded);
+        let is_own = |value: &[u8]| EntryValue::parse(value).is_none_or(|value| value.primary_key == key);
+        if view.get(&entry.key, is_own).await? == Some(true) {
+            writes.delete(entry.key);
+        }
+    }
+    writes.delete(key.to_vec());
+    Ok(())
 }
 
 fn encode(table: &Table) -> Result<Vec<u8>, Error> {

@@ -195,14 +195,12 @@ impl<S: Store> Database<S> {
         loop {
             let catalog = self.catalog();
             let recorded = Recorded::new(self.store());
-            let mut overlay = Overlay::new();
-            let mut records = Vec::with_capacity(changes.len());
-            for (name, change) in changes {
-                let view = overlay.over(&recorded);
-                let applied = apply(&view, catalog.table(name)?, change, self.now()).await?;
-                applied.writes.into_iter().for_each(|write| overlay.write(write));
-                records.push((applied.before, applied.after));
-            }
+            let (overlay, records) = match self.work_out(&catalog, &recorded, changes).await {
+                // What an old schema refuses, such as by an index that is gone, the new one may not.
+                Err(error) if self.is_schema(&catalog, self.store()).await? => return Err(error),
+                Err(_) => continue,
+                Ok(worked_out) => worked_out,
+            };
             let batch = recorded.batch(overlay).require(catalog.version.unchanged());
             match self.store().commit(batch).await {
                 Ok(sequence) => return Ok(Outcome { sequence, records }),
@@ -212,6 +210,24 @@ impl<S: Store> Database<S> {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// What changes write, and each record before and after.
+    async fn work_out(
+        &self,
+        catalog: &Catalog,
+        read: &impl Read,
+        changes: &[(&str, Change)],
+    ) -> Result<(Overlay, Vec<(Option<Document>, Option<Document>)>), Error> {
+        let mut overlay = Overlay::new();
+        let mut records = Vec::with_capacity(changes.len());
+        for (name, change) in changes {
+            let view = overlay.over(read);
+            let applied = apply(&view, catalog.table(name)?, change, self.now()).await?;
+            applied.writes.into_iter().for_each(|write| overlay.write(write));
+            records.push((applied.before, applied.after));
+        }
+        Ok((overlay, records))
     }
 
     /// After a conflict: reads the schema anew if that was it; an error if it has been tried long enough.
@@ -243,13 +259,28 @@ impl<S: Store> Database<S> {
     /// Without this look, an index that another process has dropped would answer that there is nothing.
     pub(crate) async fn snapshot_of(&self, catalog: &Catalog) -> Result<Option<S::Snapshot>, Error> {
         let snapshot = self.store().snapshot().await?;
-        let expected = catalog.version.to_bytes();
-        let same = snapshot.get(&keyspace::version(), |version| version == expected).await?;
-        if same.unwrap_or(catalog.version.changes == 0) {
-            return Ok(Some(snapshot));
+        Ok(self.is_schema(catalog, &snapshot).await?.then_some(snapshot))
+    }
+
+    /// The catalog as it is in the store now: others may have changed the schema.
+    pub(crate) async fn newest(&self) -> Result<Arc<Catalog>, Error> {
+        loop {
+            let catalog = self.catalog();
+            if self.is_schema(&catalog, self.store()).await? {
+                return Ok(catalog);
+            }
         }
-        self.refresh().await?;
-        Ok(None)
+    }
+
+    /// Whether this catalog is the schema of what can be read; if not, the schema is read anew.
+    pub(crate) async fn is_schema(&self, catalog: &Catalog, read: &impl Read) -> Result<bool, Error> {
+        let expected = catalog.version.to_bytes();
+        let same = read.get(&keyspace::version(), |version| version == expected).await?;
+        let same = same.unwrap_or(catalog.version.changes == 0);
+        if !same {
+            self.refresh().await?;
+        }
+        Ok(same)
     }
 
     /// Runs `work` in a transaction and commits it; again if something that it read has changed meanwhile.

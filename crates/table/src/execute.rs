@@ -91,6 +91,10 @@ impl<'a, R: Read> Run<'a, R> {
         self,
         visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
     ) -> Result<Ran, Error> {
+        // Below, the limit is looked at behind each row: the first would be one too many.
+        if self.plan.limit == Some(0) {
+            return Ok(Ran { examined: Examined::default(), rest: None });
+        }
         let tree = tree(self.table, self.plan)?;
         let mut consumer = Consumer::new(&self, tree, visit)?;
         match &self.plan.access {

@@ -28,10 +28,10 @@ impl<S: Store> Table<S> {
         loop {
             let mut keys: Vec<Vec<Value<'static>>> = Vec::new();
             let catalog = self.database().catalog();
-            let snapshot = self.database().store().snapshot().await?;
+            let Some(snapshot) = self.database().snapshot_of(&catalog).await? else { continue };
             let reader = Reader {
                 read: &snapshot,
-                table: &definition,
+                table: catalog.table(self.name())?,
                 statistics: &catalog.statistics,
                 // At the beginning of time nothing has ended: the records are seen.
                 now: Timestamp::from_micros(i64::MIN),

@@ -62,7 +62,7 @@ impl<R: Read> Reader<'_, R> {
         page: Option<PageLimits>,
         visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
     ) -> Result<(Plan, Ran), Error> {
-        let plan = keyloom_plan::plan(self.table, self.statistics, query)?;
+        let plan = keyloom_plan::route(self.table, self.statistics, query)?;
         let ran = self.run(&plan, query, page, visit).await?;
         Ok((plan, ran))
     }
@@ -86,7 +86,15 @@ impl<R: Read> Reader<'_, R> {
             budget: query.budget,
             page,
         };
-        run.run(visit).await
+        match run.run(visit).await {
+            // What was planned to be run says no index that would be better; now someone wants to know.
+            Err(Error::Budget { table, query: asked, budget, .. }) => {
+                let advice = keyloom_plan::plan(self.table, self.statistics, query)?.advice;
+                let advice = advice.map_or(String::new(), |index| format!("\nadd:  {index}"));
+                Err(Error::Budget { table, query: asked, budget, advice })
+            }
+            ran => ran,
+        }
     }
 
     /// What a plan finds.

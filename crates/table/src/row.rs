@@ -126,14 +126,16 @@ impl Source for Row<'_> {
         let Some(column) = self.table.column(name) else {
             return Ok(self.payload.get_unknown(name)?.unwrap_or(Value::Null));
         };
+        // The payload first: what is in it too is the same, and most fields that are asked for are in no key.
+        if let Some(value) = self.payload.get(column.id)? {
+            return Ok(value);
+        }
         let parts = self.tree.parts();
         let part = parts.iter().position(|part| part.column == column.id && part.is_exact() && !part.many);
-        if let Some(index) = part
-            && let Some(value) = self.key_values()?.get(index)
-        {
-            return Ok(value.borrowed());
+        match part {
+            None => Ok(Value::Null),
+            Some(index) => Ok(self.key_values()?.get(index).map_or(Value::Null, Value::borrowed)),
         }
-        Ok(self.payload.get(column.id)?.unwrap_or(Value::Null))
     }
 
     fn kind(&self, name: &str) -> Option<&Type> {

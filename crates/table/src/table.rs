@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use keyloom_key::Value;
-use keyloom_plan::{Access, Plan, Query};
+use keyloom_plan::{Access, Plan, Query, Statistics};
 use keyloom_schema::{self as schema, Document};
 use keyloom_store::{Read, Sequence, Store};
 
@@ -110,14 +110,26 @@ impl<S: Store> Table<S> {
         look: impl FnOnce(&Row<'_>) -> Result<T, Error> + Send,
     ) -> Result<Option<T>, Error> {
         let key: Vec<Value<'v>> = key.into_iter().map(Into::into).collect();
-        let catalog = self.database.catalog();
-        self.reader(&catalog, self.database.store())?.get(&key, look).await
+        let mut look = Some(look);
+        loop {
+            let catalog = self.database.catalog();
+            let once = |row: &Row<'_>| look.take().map(|look| look(row)).transpose();
+            let found = self.reader(&catalog, self.database.store())?.get(&key, once).await?;
+            // Another process may have put another table in its place: nothing is an answer only by the newest schema.
+            if found.is_some() || self.database.is_schema(&catalog, self.database.store()).await? {
+                return Ok(found.flatten());
+            }
+        }
     }
 
     /// The records with these keys, in their order, all of one state of the store.
     pub async fn get_many(&self, keys: &[Vec<Value<'_>>]) -> Result<Vec<Option<Document>>, Error> {
-        let catalog = self.database.catalog();
-        let snapshot = self.database.store().snapshot().await?;
+        let (catalog, snapshot) = loop {
+            let catalog = self.database.catalog();
+            if let Some(snapshot) = self.database.snapshot_of(&catalog).await? {
+                break (catalog, snapshot);
+            }
+        };
         let reader = self.reader(&catalog, &snapshot)?;
         let mut documents = Vec::with_capacity(keys.len());
         for key in keys {
@@ -145,8 +157,12 @@ impl<S: Store> Table<S> {
         mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
     ) -> Result<Examined, Error> {
         loop {
-            let (catalog, plan) = self.plan(query).await?;
+            let (catalog, plan) = self.plan(query, keyloom_plan::route).await?;
             if is_one_read(&plan) {
+                // What was shown cannot be taken back, so the look at the schema comes first.
+                if !self.database.is_schema(&catalog, self.database.store()).await? {
+                    continue;
+                }
                 let reader = self.reader(&catalog, self.database.store())?;
                 return Ok(reader.run(&plan, query, None, &mut visit).await?.examined);
             }
@@ -165,14 +181,18 @@ impl<S: Store> Table<S> {
 
     /// How a query would be answered.
     pub async fn explain(&self, query: &Query) -> Result<Plan, Error> {
-        Ok(self.plan(query).await?.1)
+        Ok(self.plan(query, keyloom_plan::plan).await?.1)
     }
 
     async fn run(&self, query: &Query, page: Option<PageLimits>) -> Result<Found, Error> {
         loop {
-            let (catalog, plan) = self.plan(query).await?;
+            let (catalog, plan) = self.plan(query, keyloom_plan::route).await?;
             if is_one_read(&plan) {
-                return self.reader(&catalog, self.database.store())?.found(&plan, query, page).await;
+                let found = self.reader(&catalog, self.database.store())?.found(&plan, query, page).await?;
+                if self.database.is_schema(&catalog, self.database.store()).await? {
+                    return Ok(found);
+                }
+                continue;
             }
             if let Some(snapshot) = self.database.snapshot_of(&catalog).await? {
                 return self.reader(&catalog, &snapshot)?.found(&plan, query, page).await;
@@ -180,11 +200,11 @@ impl<S: Store> Table<S> {
         }
     }
 
-    /// Plans a query by the newest schema, if it is refused by the one that is known here.
-    async fn plan(&self, query: &Query) -> Result<(Arc<Catalog>, Plan), Error> {
+    /// Plans a query, by the newest schema if it is refused by the one that is known here.
+    async fn plan(&self, query: &Query, planner: Planner) -> Result<(Arc<Catalog>, Plan), Error> {
         loop {
             let catalog = self.database.catalog();
-            match keyloom_plan::plan(catalog.table(&self.name)?, &catalog.statistics, query) {
+            match planner(catalog.table(&self.name)?, &catalog.statistics, query) {
                 Ok(plan) => return Ok((catalog, plan)),
                 Err(refused) => {
                     self.database.refresh().await?;
@@ -201,6 +221,9 @@ impl<S: Store> Table<S> {
         Ok(Reader { read, table, statistics: &catalog.statistics, now: self.database.now() })
     }
 }
+
+/// What plans a query: to be read, or only to be run.
+type Planner = fn(&schema::Table, &Statistics, &Query) -> Result<Plan, keyloom_plan::Error>;
 
 /// Whether a plan reads the primary key in one scan, which is of one state by itself.
 fn is_one_read(plan: &Plan) -> bool {

@@ -77,7 +77,7 @@ impl<S: Store> Transaction<S> {
     pub async fn query(&self, table: &str, query: &Query) -> Result<Found, Error> {
         let view = self.writes.over(&self.read);
         let reader = self.reader(table, &view)?;
-        let plan = keyloom_plan::plan(reader.table, reader.statistics, query)?;
+        let plan = keyloom_plan::route(reader.table, reader.statistics, query)?;
         reader.found(&plan, query, None).await
     }
 
@@ -85,7 +85,7 @@ impl<S: Store> Transaction<S> {
     pub async fn page(&self, table: &str, query: &Query, limits: PageLimits) -> Result<Found, Error> {
         let view = self.writes.over(&self.read);
         let reader = self.reader(table, &view)?;
-        let plan = keyloom_plan::plan(reader.table, reader.statistics, query)?;
+        let plan = keyloom_plan::route(reader.table, reader.statistics, query)?;
         reader.found(&plan, query, Some(limits)).await
     }
 

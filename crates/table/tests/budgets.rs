@@ -1,5 +1,11 @@
 //! What a query may cost: rows, bytes and time; sorting beyond memory; snapshots that are too old.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
+
 use std::time::Duration;
 
 use keyloom_key::Value;
@@ -160,4 +166,31 @@ fn a_snapshot_that_is_too_old_says_so() {
     let error = database.begin().wait().map(drop).unwrap_err();
     assert!(matches!(error, Error::Store(keyloom_store::Error::Expired(_))), "{error}");
     assert!(table.get([1_i64]).wait().unwrap().is_some());
+}
+
+/// Statistics knew one value to skip to, and now there are thousands: a page ends between them, a query fails.
+#[test]
+fn a_skip_scan_with_wrong_statistics_keeps_to_its_budget() {
+    let database = Database::open(MemoryStore::new()).wait().unwrap();
+    let table = Definition::named("t").column("c", "i64").column("id", "i64").key(["c", "id"]);
+    let table = database.create_table(table).wait().unwrap();
+    table.put(Document::new().with("c", 0_i64).with("id", 7_i64)).wait().unwrap();
+    database.analyze("t").wait().unwrap();
+    table
+        .load((1..5_000_i64).map(|c| Document::new().with("c", c).with("id", c % 10)), |_| {})
+        .wait()
+        .unwrap();
+    let query = Query::new().filter(field("id").eq(7_i64));
+    assert!(matches!(table.explain(&query).wait().unwrap().access, Access::Skip { .. }));
+    let small = Budget { rows: 10, ..Budget::default() };
+    assert!(matches!(table.query(&query.clone().budget(small)).wait(), Err(Error::Budget { .. })));
+    let (mut found, mut asked) = (0, query.clone());
+    loop {
+        let page = table.page(&asked, PageLimits { rows: 10, ..PageLimits::default() }).wait().unwrap();
+        assert!(page.examined.rows <= 13, "{:?}", page.examined);
+        found += page.records.len();
+        let Some(cursor) = page.cursor else { break };
+        asked = query.clone().after(cursor);
+    }
+    assert_eq!(found, 501);
 }

@@ -1,7 +1,14 @@
 //! Bugs that others shipped, as tests: those of plans and tables. Those of keys are with the keys, and the longer ones
 //! about indexes in `indexes.rs`.
 
-use std::ops::Bound;
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
+
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 use keyloom_key::Value;
 use keyloom_schema::{Document, Index, Table as Definition, TableBuilder, field};
@@ -43,8 +50,8 @@ fn ids(table: &Table<MemoryStore>, query: &Query) -> Vec<i64> {
 fn u1_is_not_u10_and_equality_ends_where_the_value_does() {
     for table in [people(), people().shards(16), people().stripes(256)] {
         let table = database().create_table(table).wait().unwrap();
-        for (id, user) in ["U1", "U10", "U1\0", "U", "U2"].into_iter().enumerate() {
-            table.put(person(user, id as i64, None, None)).wait().unwrap();
+        for (id, user) in (0..).zip(["U1", "U10", "U1\0", "U", "U2"]) {
+            table.put(person(user, id, None, None)).wait().unwrap();
         }
         assert_eq!(ids(&table, &Query::new().filter(field("user").eq("U1"))), [0]);
         let begin = Query::new().filter(field("user").begins_with("U1"));
@@ -150,10 +157,10 @@ fn permission_to_scan_displaces_nothing() {
     }
     let scan = Query::new().filter(field("age").eq(1_i64));
     assert!(table.query(&scan).wait().is_err());
-    assert_eq!(ids(&table, &scan.allow_scan()), []);
+    assert!(ids(&table, &scan.allow_scan()).is_empty());
 }
 
-/// TemporalStore PR#128: with another shard count everything was a miss, and nothing an error.
+/// `TemporalStore` PR#128: with another shard count everything was a miss, and nothing an error.
 #[test]
 fn another_shard_count_is_refused() {
     let database = database();
@@ -167,15 +174,14 @@ fn another_shard_count_is_refused() {
 #[test]
 fn counts_over_open_and_inverted_ranges() {
     let table = database().create_table(people().index(Index::on(["city"]))).wait().unwrap();
-    for (id, city) in ["", "Bern", "Rome"].into_iter().enumerate() {
-        table.put(person("U", id as i64, Some(city), None)).wait().unwrap();
+    for (id, city) in (0..).zip(["", "Bern", "Rome"]) {
+        table.put(person("U", id, Some(city), None)).wait().unwrap();
     }
     table.put(person("U", 9, None, None)).wait().unwrap();
     let count = |lower: Bound<&'static str>, upper: Bound<&'static str>| {
         let filter = field("city").range(lower.map(Value::from), upper.map(Value::from));
         table.count(&Query::new().filter(filter)).wait().unwrap()
     };
-    use Bound::{Excluded, Included, Unbounded};
     assert_eq!(count(Unbounded, Unbounded), 3);
     assert_eq!(count(Included(""), Unbounded), 3);
     assert_eq!(count(Excluded(""), Unbounded), 2);

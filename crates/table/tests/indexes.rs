@@ -1,5 +1,12 @@
 //! Indexes are never stale: made later, damaged, dropped by others, or of records that have ended.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -30,8 +37,9 @@ fn filled(count: i64) -> (Database<MemoryStore>, Table<MemoryStore>) {
     let database = database();
     let orders = database.create_table(orders()).wait().unwrap();
     let statuses = ["open", "paid", "sent"];
-    let rows =
-        (0..count).map(|number| order(&format!("U{}", number % 7), number, statuses[(number % 3) as usize]));
+    let rows = (0..count).map(|number| {
+        order(&format!("U{}", number % 7), number, statuses[usize::try_from(number % 3).unwrap()])
+    });
     orders.load(rows, |_| {}).wait().unwrap();
     (database, orders)
 }

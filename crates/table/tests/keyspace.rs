@@ -1,5 +1,7 @@
 //! The picture of a small database in `VALUE_FORMAT.md` is what lies in a store, byte by byte.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
 use std::fmt::Write;
 use std::ops::ControlFlow;
 

@@ -1,5 +1,12 @@
 //! Shards and stripes: where records go, how evenly, and that reading finds them wherever they are.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Mutex;

@@ -1,5 +1,7 @@
 //! A plain index does what Eindex does, with its own example and its exact answers.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
 use std::ops::Bound;
 
 use keyloom_key::Value;

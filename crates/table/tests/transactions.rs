@@ -1,5 +1,7 @@
 //! Transactions: serializable, with their own writes in sight, and nothing lost between threads.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
 use keyloom_schema::{Document, Index, Table as Definition, field};
 use keyloom_store::{MemoryStore, Wait};
 use keyloom_table::{Change, Database, Error, Query, Table, Update, When};

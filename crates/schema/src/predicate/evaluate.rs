@@ -38,17 +38,23 @@ impl Predicate {
                 if unknown { None } else { Some(false) }
             }),
             Self::Range { field, lower, upper } => some_element(source, field, |kind, value| {
+                let order = |bound| compare(kind, value, bound);
                 let lower = match lower {
-                    Bound::Unbounded => true,
-                    Bound::Included(bound) => compare(kind, value, bound)?.is_ge(),
-                    Bound::Excluded(bound) => compare(kind, value, bound)?.is_gt(),
+                    Bound::Unbounded => Some(true),
+                    Bound::Included(bound) => order(bound).map(Ordering::is_ge),
+                    Bound::Excluded(bound) => order(bound).map(Ordering::is_gt),
                 };
                 let upper = match upper {
-                    Bound::Unbounded => true,
-                    Bound::Included(bound) => compare(kind, value, bound)?.is_le(),
-                    Bound::Excluded(bound) => compare(kind, value, bound)?.is_lt(),
+                    Bound::Unbounded => Some(true),
+                    Bound::Included(bound) => order(bound).map(Ordering::is_le),
+                    Bound::Excluded(bound) => order(bound).map(Ordering::is_lt),
                 };
-                Some(lower && upper)
+                // What is outside one bound is outside, whatever the other is.
+                match (lower, upper) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (Some(true), Some(true)) => Some(true),
+                    _ => None,
+                }
             }),
             Self::BeginsWith { field, start } => {
                 some_element(source, field, |kind, value| match (value, start) {

@@ -75,7 +75,7 @@ impl<R: Read> Run<'_, R> {
         while let Some(number) = heads.pop() {
             let Some(source) = sources.get_mut(number) else { continue };
             let Some((key, value)) = source.rows.pop_front() else { continue };
-            let enough = consumer.entry(number, &key, &value).is_break();
+            let enough = consumer.counted(number, &key, &value).is_break();
             if (enough || consumer.is_full()) && consumer.settle(self.read).await?.is_break() {
                 return Ok(());
             }
@@ -108,12 +108,19 @@ impl<R: Read> Run<'_, R> {
                         return Ok(());
                     }
                 }
-                match self.plan.backward {
-                    true => left.end = Some(lead),
+                // No key ends where the skipped parts do, so none is lost if a page ends here.
+                let reached = match self.plan.backward {
+                    true => left.end.insert(lead),
                     false => match prefix_end(&lead) {
-                        Some(next) => left.start = next,
+                        Some(next) => {
+                            left.start = next;
+                            &left.start
+                        }
                         None => break,
                     },
+                };
+                if consumer.may_end_at(place, reached)?.is_break() {
+                    return Ok(());
                 }
             }
         }
@@ -191,7 +198,9 @@ impl Source {
             self.rows.push_back((key.to_vec(), value.to_vec()));
             ControlFlow::Continue(())
         };
-        self.left = read.scan(&span, direction, Limits::rows(chunk), look).await?.rest;
+        let page = read.scan(&span, direction, Limits::rows(chunk), look).await?;
+        consumer.count(page.rows, page.bytes);
+        self.left = page.rest;
         Ok(())
     }
 }

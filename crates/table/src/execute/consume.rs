@@ -1,10 +1,11 @@
 //! What becomes of each entry: fetched, filtered, sorted, shown.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use keyloom_key::{Direction, Field, Fields, KeyFormat, Native, Nulls, Type, Value};
-use keyloom_plan::{Class, Order, Plan, Position};
+use keyloom_plan::{Access, Class, Order, Plan, Position};
 use keyloom_schema::{Predicate, Source, Table, Tree};
 use keyloom_store::Read;
 
@@ -107,6 +108,11 @@ impl<'a, V: Visit> Consumer<'a, V> {
     /// Takes an entry; breaks if it wants no more for now.
     pub(super) fn entry(&mut self, stretch: usize, key: &[u8], value: &[u8]) -> ControlFlow<()> {
         self.count(1, key.len() + value.len());
+        self.counted(stretch, key, value)
+    }
+
+    /// The same of an entry that was counted when it was read.
+    pub(super) fn counted(&mut self, stretch: usize, key: &[u8], value: &[u8]) -> ControlFlow<()> {
         match self.take(stretch, key, value) {
             Ok(flow) => flow,
             Err(error) => {
@@ -147,6 +153,19 @@ impl<'a, V: Visit> Consumer<'a, V> {
         Ok(if self.stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
+    /// Ends the run at this place, between two values that are skipped to, if it has cost what it may.
+    pub(super) fn may_end_at(&mut self, place: usize, reached: &[u8]) -> Result<ControlFlow<()>, Error> {
+        if !self.over_budget() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if self.page.is_none() || self.sorter.is_some() {
+            return Err(self.budget_error());
+        }
+        self.last = Some((place, reached.to_vec()));
+        self.stop = Some(Stop::Page);
+        Ok(ControlFlow::Break(()))
+    }
+
     /// Whether as many entries wait as are worth a fetch, or as may still be wanted.
     pub(super) fn is_full(&self) -> bool {
         let exact = self.sorter.is_none() && self.plan.filter.is_none() && self.plan.once.is_none();
@@ -181,26 +200,43 @@ impl<'a, V: Visit> Consumer<'a, V> {
         let page_full = self.stop.take();
         let keys: Vec<&[u8]> = pending.iter().map(|pending| pending.record.as_slice()).collect();
         self.examined.seeks += u64::try_from(keys.len()).unwrap_or(u64::MAX);
-        let table = self.table;
-        let mut result = Ok(());
+        // A store may answer in any order, and the rows have theirs: what comes too early is kept.
+        let (mut result, mut next) = (Ok(()), 0);
+        let mut early: BTreeMap<usize, Option<Vec<u8>>> = BTreeMap::new();
         let look = |number: usize, payload: Option<&[u8]>| {
-            let Some(Pending { stretch, entry, record }) = pending.get(number) else { return };
-            if result.is_err() || self.stop.is_some() {
+            if number != next {
+                early.insert(number, payload.map(<[u8]>::to_vec));
                 return;
             }
-            let Some(payload) = payload else {
-                result = Err(self.damaged("leads to no record", entry));
-                return;
+            let mut fetched = |number: usize, payload: Option<&[u8]>| {
+                if let (Some(pending), true) = (pending.get(number), result.is_ok()) {
+                    result = self.fetched(pending, payload);
+                }
             };
-            self.count(0, record.len() + payload.len());
-            result = Row::record(table, record, payload)
-                .and_then(|row| self.row(*stretch, entry, record, Some(entry), &row));
+            fetched(next, payload);
+            next += 1;
+            while let Some(payload) = early.remove(&next) {
+                fetched(next, payload.as_deref());
+                next += 1;
+            }
         };
         read.get_many(&keys, look).await?;
         if self.stop.is_none() {
             self.stop = page_full;
         }
         result
+    }
+
+    /// Takes the record of an entry, unless no more are wanted.
+    fn fetched(&mut self, pending: &Pending, payload: Option<&[u8]>) -> Result<(), Error> {
+        let Pending { stretch, entry, record } = pending;
+        if self.stop.is_some() {
+            return Ok(());
+        }
+        let Some(payload) = payload else { return Err(self.damaged("leads to no record", entry)) };
+        self.count(0, record.len() + payload.len());
+        let row = Row::record(self.table, record, payload)?;
+        self.row(*stretch, entry, record, Some(entry), &row)
     }
 
     /// Takes a row: its place in the tree, its record's key, and the index entry that led to it.
@@ -275,6 +311,10 @@ impl<'a, V: Visit> Consumer<'a, V> {
         let (most_rows, most_bytes, most_time) = match (self.page, self.plan.class) {
             (Some(page), _) => (page.rows, page.bytes, page.time),
             (None, Class::Scan) => return false,
+            // How many values there are to skip to, statistics may be wrong about.
+            (None, _) if matches!(self.plan.access, Access::Skip { .. }) => {
+                (self.budget.rows, self.budget.bytes, self.budget.time)
+            }
             (None, Class::Partition) => (self.budget.rows, self.budget.bytes, self.budget.time),
             (None, Class::Constant | Class::Output) => (u64::MAX, self.budget.bytes, self.budget.time),
         };
@@ -293,8 +333,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
             Some(filter) => format!("`{filter}`"),
             None => "the sort".to_owned(),
         };
-        let advice = self.plan.advice.as_ref().map_or(String::new(), |index| format!("\nadd:  {index}"));
-        Error::Budget { table: self.table.name().to_owned(), query, budget, advice }
+        Error::Budget { table: self.table.name().to_owned(), query, budget, advice: String::new() }
     }
 
     fn damaged(&self, what: &str, key: &[u8]) -> Error {
@@ -370,7 +409,8 @@ fn is_first_element(tree: &Tree, once: &Predicate, entry: &[u8], row: &Row<'_>) 
     let Some(own) = values.get(number) else { return Ok(true) };
     let ascending =
         Field { kind: part.field.kind.clone(), direction: Direction::Ascending, nulls: Some(Nulls::First) };
-    let holds = |value| once.holds(&Element { name: &part.name, kind: &part.field.kind, value });
+    let holds = |value: &Value<'_>| once.holds(&Element { name: &part.name, kind: &part.field.kind, value });
+    // The spans need not reach the list: then entries of other elements are read too.
     if !holds(own)? {
         return Ok(false);
     }

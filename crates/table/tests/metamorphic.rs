@@ -1,0 +1,73 @@
+//! Where keys lie, how they are written and which store keeps them changes no answer.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    unreachable_pub,
+    missing_docs,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
+
+mod world;
+
+use std::time::Duration;
+
+use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_store::{Durability, MemoryStore};
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+
+use world::{run, steps, tables};
+
+fn config(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("KEYLOOM_MODEL_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig {
+        // A number in the environment is that of the model test, which runs this many times as often.
+        cases: asked.map_or(usual, |cases: u32| (cases / (10_000 / usual)).max(1)),
+        max_shrink_iters: 2_000,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+            "proptest-regressions/metamorphic.txt",
+        ))),
+        ..ProptestConfig::default()
+    }
+}
+
+fn lmdb(durability: Durability) -> LmdbStore {
+    let folder = tempfile::tempdir().unwrap();
+    // The folder goes at once, the file when it is closed: nothing is left behind.
+    LmdbStore::open_with(folder.path().join("test.klm"), Options { durability, ..Options::default() })
+        .unwrap()
+}
+
+proptest! {
+    #![proptest_config(config(1_000))]
+
+    #[test]
+    fn no_placement_and_no_format_changes_an_answer(
+        spec in tables(),
+        history in steps::tame_histories(40),
+        moves in proptest::collection::vec((0..4_u32, 0..6_usize), 1..4),
+    ) {
+        let said = run::run(MemoryStore::new(), &spec, &history);
+        for (place, format) in moves {
+            let other = spec.moved(place, format);
+            prop_assert_eq!(&run::run(MemoryStore::new(), &other, &history), &said, "{:?}", other);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(20))]
+
+    #[test]
+    fn no_store_changes_an_answer(spec in tables(), history in steps::histories(30)) {
+        let said = run::run(MemoryStore::new(), &spec, &history);
+        prop_assert_eq!(&run::run(lmdb(Durability::buffered()), &spec, &history), &said);
+        // So few that commits wait for room, and so long that they are read from the buffer.
+        let narrow = Durability::Buffered { entries: 4, interval: Duration::from_millis(2) };
+        prop_assert_eq!(&run::run(lmdb(narrow), &spec, &history), &said);
+        prop_assert_eq!(&run::run(lmdb(Durability::Synced), &spec, &history), &said);
+    }
+}

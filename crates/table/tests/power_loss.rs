@@ -1,0 +1,92 @@
+//! The power fails under tables: from the record of a process's writes come files as it could leave them. Each must
+//! open, have every commit that was promised, and have records and indexes that agree.
+
+// The disk is put before a C library that is loaded, which glibc is.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests, which clippy does not see as such"
+)]
+
+mod shop;
+
+use std::fs;
+use std::io::Write as _;
+use std::time::Duration;
+
+use keyloom_store::{Durability, Store, Wait};
+use keyloom_testkit::{child, disk};
+use shop::Model;
+
+const STEPS: u64 = 40;
+
+/// How many steps are promised at once if they are buffered.
+const FLUSHED: u64 = 8;
+
+/// How many images there are of each moment.
+const SEEDS: u64 = 3;
+
+/// Not a test of its own: the process whose writes are recorded.
+#[test]
+fn as_a_child() {
+    let Some((task, path)) = child::task() else { return };
+    let mut marks = disk::marks(&path);
+    let durability = match task.as_str() {
+        "synced" => Durability::Synced,
+        _ => Durability::Buffered { entries: 30, interval: Duration::from_millis(2) },
+    };
+    let shop = shop::open(&path, durability);
+    shop.store().flush().wait().unwrap();
+    marks.write_all(b"0").unwrap();
+    let mut model = Model::default();
+    while model.steps < STEPS {
+        let changes = model.step();
+        shop.apply(changes).wait().unwrap();
+        if durability != Durability::Synced {
+            if !model.steps.is_multiple_of(FLUSHED) {
+                continue;
+            }
+            shop.store().flush().wait().unwrap();
+        }
+        marks.write_all(model.steps.to_string().as_bytes()).unwrap();
+    }
+}
+
+fn survives(task: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.klm");
+    assert!(disk::run(task, &path).success());
+    let states: Vec<Model> = (0..=STEPS).map(Model::of).collect();
+    let mut last = 0;
+    let images = disk::images(&path, SEEDS, |image| {
+        let file = folder.path().join("image.klm");
+        fs::write(&file, &image.bytes).unwrap();
+        println!("{task}, {}", image.at);
+        let shop = shop::open(&file, Durability::Synced);
+        let found = usize::try_from(shop::steps(&shop).unwrap()).unwrap();
+        last = image.promised;
+        assert!(found >= last, "{last} steps were promised, {found} are there");
+        states[found].check(&shop);
+        if image.seed == 0 {
+            // It goes on as if nothing had happened.
+            let mut model = states[found].clone();
+            shop.apply(model.step()).wait().unwrap();
+            model.check(&shop);
+        }
+    });
+    assert_eq!(last, usize::try_from(STEPS).unwrap());
+    println!("{task}: {images} images");
+    assert!(images > 100, "only {images} images of {task}: is the disk recorded?");
+}
+
+#[test]
+fn synced_tables_survive_a_power_failure() {
+    survives("synced");
+}
+
+#[test]
+fn flushed_tables_survive_a_power_failure() {
+    survives("buffered");
+}
