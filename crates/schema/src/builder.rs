@@ -136,27 +136,39 @@ impl TableBuilder {
 
 fn columns(table: &str, given: &[(String, String, bool)]) -> Result<Vec<Column>, Error> {
     let mut columns: Vec<Column> = Vec::with_capacity(given.len());
-    for (index, (name, kind, nullable)) in given.iter().enumerate() {
-        if name.trim() != name
-            || name.is_empty()
-            || name.rsplit_once(char::is_whitespace).is_some_and(|(_, last)| modifier(last))
-        {
-            let reason = "it is empty, has a space at an end, or ends in a word such as desc: rename it";
-            return Err(Error::definition(table, format!("`{name}` is no name of a column: {reason}")));
-        }
-        if columns.iter().any(|column| column.name == *name) {
-            return Err(Error::definition(table, format!("two columns are named {name}: rename one")));
-        }
-        let wrong = |reason: String| Error::definition(table, format!("column {name}: {reason}"));
-        let id =
-            u16::try_from(index + 1).map_err(|_| wrong("there are 65,535 columns at most".to_owned()))?;
-        let kind: Kind = kind.parse().map_err(|error: keyloom_key::Error| wrong(error.to_string()))?;
-        if matches!(kind.element(), Type::Null | Type::End) {
-            return Err(wrong(format!("{kind} is no type of a column")));
-        }
-        columns.push(Column { id, name: name.clone(), kind, nullable: *nullable });
+    for (name, kind, nullable) in given {
+        let next = column(table, &columns, name, kind, *nullable)?;
+        columns.push(next);
     }
     Ok(columns)
+}
+
+/// The column that comes behind these.
+pub(crate) fn column(
+    table: &str,
+    columns: &[Column],
+    name: &str,
+    kind: &str,
+    nullable: bool,
+) -> Result<Column, Error> {
+    if name.trim() != name
+        || name.is_empty()
+        || name.rsplit_once(char::is_whitespace).is_some_and(|(_, last)| modifier(last))
+    {
+        let reason = "it is empty, has a space at an end, or ends in a word such as desc: rename it";
+        return Err(Error::definition(table, format!("`{name}` is no name of a column: {reason}")));
+    }
+    if columns.iter().any(|column| column.name == *name) {
+        return Err(Error::definition(table, format!("two columns are named {name}: rename one")));
+    }
+    let wrong = |reason: String| Error::definition(table, format!("column {name}: {reason}"));
+    let id = u16::try_from(columns.len() + 1);
+    let id = id.map_err(|_| wrong("there are 65,535 columns at most".to_owned()))?;
+    let kind: Kind = kind.parse().map_err(|error: keyloom_key::Error| wrong(error.to_string()))?;
+    if matches!(kind.element(), Type::Null | Type::End) {
+        return Err(wrong(format!("{kind} is no type of a column")));
+    }
+    Ok(Column { id, name: name.to_owned(), kind, nullable })
 }
 
 /// Whether the word may stand behind a column in a key.

@@ -43,9 +43,10 @@ use crate::builder;
 use crate::error::Error;
 use crate::index::IndexBuilder;
 use crate::table::Table;
-pub use literal::literal;
-pub use predicate::predicate;
+pub use literal::{expression_text, literal, place, shown};
+pub use predicate::{Values, chain, predicate, predicate_with};
 use reader::Reader;
+use sqlparser::tokenizer::Location;
 
 /// A statement.
 #[derive(Debug, Clone)]
@@ -67,19 +68,39 @@ pub enum Statement {
         /// Whether it is no error if there is one of that name.
         if_not_exists: bool,
     },
+    /// `ALTER TABLE … ADD COLUMN`.
+    AddColumn {
+        /// The table's name.
+        table: String,
+        /// The column's name.
+        name: String,
+        /// What its values are, as a builder takes it.
+        kind: String,
+        /// Whether it is no error if there is one of that name.
+        if_not_exists: bool,
+    },
     /// Any other statement, as it was parsed: whether it can be run is for the caller to say.
     Other(Box<sqlparser::ast::Statement>),
 }
 
 /// The statements of a text.
 pub fn parse(text: &str) -> Result<Vec<Statement>, Error> {
+    Ok(parse_places(text)?.into_iter().map(|(_, statement)| statement).collect())
+}
+
+/// The statements of a text, each with the place where it begins.
+///
+/// Placeholders without a number get the one of their place in the whole text: the first `?` is `?1`.
+pub fn parse_places(text: &str) -> Result<Vec<(Location, Statement)>, Error> {
     let mut reader = Reader::new(text)?;
     let mut statements = Vec::new();
     while reader.next_statement() {
-        statements.push(match definition::statement(&mut reader)? {
+        let place = reader.place();
+        let statement = match definition::statement(&mut reader)? {
             Some(statement) => statement,
             None => Statement::Other(Box::new(reader.parsed(|parser| parser.parse_statement())?)),
-        });
+        };
+        statements.push((place, statement));
         reader.end_statement()?;
     }
     Ok(statements)

@@ -89,6 +89,14 @@ impl Table {
         values.map(|value| value.map_or(Value::Null, Value::borrowed)).collect()
     }
 
+    /// The same table with one more column, which may be null or left out. Its type is text as a builder takes it.
+    pub fn with_column(&self, name: &str, kind: &str) -> Result<Self, Error> {
+        let column = crate::builder::column(&self.name, &self.columns, name, kind, true)?;
+        let mut table = self.clone();
+        table.columns.push(column);
+        Ok(table)
+    }
+
     /// The index that this describes, under the name that it would have.
     pub fn describe_index(&self, index: IndexBuilder) -> Result<Index, Error> {
         let bare = Self { indexes: Vec::new(), ..self.clone() };

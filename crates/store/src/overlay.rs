@@ -142,17 +142,27 @@ impl<R: Read> Read for Overlaid<'_, R> {
         keys: &[K],
         mut look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> Result<(), Error> {
-        let mut missing = Vec::new();
-        for (number, key) in keys.iter().enumerate() {
-            match self.overlay.get(key.as_ref()) {
-                Some(value) => look(number, value),
-                None => missing.push((number, key.as_ref())),
-            }
-        }
         // One call, so that all are of one state.
-        let asked: Vec<&[u8]> = missing.iter().map(|(_, key)| *key).collect();
-        let numbers = |index: usize| missing.get(index).map_or(index, |(number, _)| *number);
-        self.below.get_many(&asked, |index, value| look(numbers(index), value)).await
+        let missing = |key: &&K| self.overlay.get(key.as_ref()).is_none();
+        let asked: Vec<&K> = keys.iter().filter(missing).collect();
+        let mut next = 0;
+        let mut written = |look: &mut dyn FnMut(usize, Option<&[u8]>)| {
+            while let Some(value) = keys.get(next).and_then(|key| self.overlay.get(key.as_ref())) {
+                look(next, value);
+                next += 1;
+            }
+            next += 1;
+            next - 1
+        };
+        // What is written over goes before the next key from below, so that all come in their order.
+        self.below
+            .get_many(&asked, |_, value| {
+                let number = written(&mut look);
+                look(number, value);
+            })
+            .await?;
+        written(&mut look);
+        Ok(())
     }
 
     async fn scan(

@@ -33,7 +33,7 @@ pub trait Read: Send + Sync {
     /// Lends the values of `keys` to `look`, each with the number of its key.
     ///
     /// # Behavior
-    /// - Calls `look` once for each key, also for one that is not there and for one that is asked twice.
+    /// - Calls `look` once for each key, in their order, also for one that is not there and for one that is asked twice.
     /// - All values are of one state of the store, if it has snapshots.
     fn get_many<K: AsRef<[u8]> + Sync>(
         &self,

@@ -1,13 +1,14 @@
 //! Tables and indexes from SQL text.
 
 use keyloom_schema::sql::{self, Statement};
-use keyloom_store::Store;
+use keyloom_store::{Batch, Store};
 
 use crate::database::Database;
 use crate::error::Error;
+use crate::keyspace;
 
 impl<S: Store> Database<S> {
-    /// Creates tables and indexes by SQL: `CREATE TABLE …; CREATE INDEX …`.
+    /// Creates tables, indexes and columns by SQL: `CREATE TABLE …; CREATE INDEX …; ALTER TABLE … ADD COLUMN …`.
     ///
     /// Statements run one after the other; all of them are read before the first runs.
     ///
@@ -28,24 +29,49 @@ impl<S: Store> Database<S> {
     /// ```
     pub async fn define(&self, text: &str) -> Result<(), Error> {
         for statement in sql::parse(text)? {
-            let (created, if_not_exists) = match statement {
-                Statement::CreateTable { table, if_not_exists } => {
-                    (self.create_built(*table).await.map(|_| ()), if_not_exists)
-                }
-                Statement::CreateIndex { table, index, if_not_exists } => {
-                    (self.create_index(&table, *index).await, if_not_exists)
-                }
-                _ => {
-                    let reason =
-                        "only CREATE TABLE and CREATE INDEX define something: run the rest as a query".into();
-                    return Err(keyloom_schema::Error::Sql { line: 1, column: 1, reason }.into());
-                }
-            };
-            match created {
-                Err(Error::Exists(_)) if if_not_exists => {}
-                created => created?,
-            }
+            self.define_one(statement).await?;
         }
         Ok(())
+    }
+
+    /// Runs one statement that defines something; whether anything was created that was not there.
+    pub async fn define_one(&self, statement: Statement) -> Result<bool, Error> {
+        let (created, if_not_exists) = match statement {
+            Statement::CreateTable { table, if_not_exists } => {
+                (self.create_built(*table).await.map(|_| ()), if_not_exists)
+            }
+            Statement::CreateIndex { table, index, if_not_exists } => {
+                (self.create_index(&table, *index).await, if_not_exists)
+            }
+            Statement::AddColumn { table, name, kind, if_not_exists } => {
+                (self.add_column(&table, &name, &kind).await, if_not_exists)
+            }
+            _ => {
+                let reason = "only CREATE TABLE, CREATE INDEX and ALTER TABLE define something: run the rest as a query";
+                return Err(keyloom_schema::Error::Sql { line: 1, column: 1, reason: reason.into() }.into());
+            }
+        };
+        match created {
+            Err(Error::Exists(_)) if if_not_exists => Ok(false),
+            created => created.map(|()| true),
+        }
+    }
+
+    /// Adds a column that may be null to a table. No record is touched.
+    ///
+    /// A record that has a field of this name already keeps it as it is; if it is of another type, the next write of
+    /// the record says so.
+    pub async fn add_column(&self, table: &str, name: &str, kind: &str) -> Result<(), Error> {
+        self.table(table).await?;
+        self.change_schema(|catalog| {
+            let definition = catalog.table(table)?;
+            if definition.column(name).is_some() {
+                return Err(Error::Exists(format!("a column {name} in {table}").into()));
+            }
+            let mut bytes = Vec::new();
+            definition.with_column(name, kind)?.encode(&mut bytes)?;
+            Ok((Batch::new().put(keyspace::table(table), bytes), catalog.version.free_tree()))
+        })
+        .await
     }
 }

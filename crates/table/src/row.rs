@@ -133,7 +133,8 @@ impl Source for Row<'_> {
         let parts = self.tree.parts();
         let part = parts.iter().position(|part| part.column == column.id && part.is_exact() && !part.many);
         match part {
-            None => Ok(Value::Null),
+            // A record from before the column was declared has the field by its name.
+            None => Ok(self.payload.get_unknown(name)?.unwrap_or(Value::Null)),
             Some(index) => Ok(self.key_values()?.get(index).map_or(Value::Null, Value::borrowed)),
         }
     }

@@ -10,7 +10,7 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
         Case { name: "get_sees_what_was_committed", made_by: |_| true, run: committed },
         Case { name: "get_of_a_missing_key_does_not_look", made_by: |_| true, run: missing },
         Case { name: "an_empty_value_is_as_good_as_any", made_by: |_| true, run: empty },
-        Case { name: "get_many_looks_once_for_each_key", made_by: |_| true, run: many },
+        Case { name: "get_many_looks_once_for_each_key_in_order", made_by: |_| true, run: many },
     ]
 }
 
@@ -42,7 +42,6 @@ fn many<S: Store>(store: &Blocking<S>) -> Outcome {
     store.commit(puts([("a", "1"), ("b", "2")]))?;
     let mut seen = Vec::new();
     store.get_many(&["b", "x", "a", "b"], |number, value| seen.push((number, value.map(<[u8]>::to_vec))))?;
-    seen.sort();
     let (one, two) = (Some(b"1".to_vec()), Some(b"2".to_vec()));
     ensure_eq!(seen, [(0, two.clone()), (1, None), (2, one), (3, two)]);
     Ok(())

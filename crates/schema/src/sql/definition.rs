@@ -1,4 +1,4 @@
-//! `CREATE TABLE` and `CREATE INDEX`.
+//! `CREATE TABLE`, `CREATE INDEX` and `ALTER TABLE … ADD COLUMN`.
 
 use sqlparser::tokenizer::Token;
 
@@ -16,6 +16,9 @@ pub(super) fn statement(reader: &mut Reader) -> Result<Option<Statement>, Error>
     let unique = reader.words(&["CREATE", "UNIQUE", "INDEX"]);
     if unique || reader.words(&["CREATE", "INDEX"]) {
         return create_index(reader, unique).map(Some);
+    }
+    if reader.words(&["ALTER", "TABLE"]) {
+        return alter_table(reader).map(Some);
     }
     Ok(None)
 }
@@ -136,6 +139,40 @@ fn column(reader: &mut Reader, elements: &mut Elements) -> Result<(), Error> {
     }
     elements.columns.push(Column { name, kind: kind.to_string(), nullable });
     Ok(())
+}
+
+fn alter_table(reader: &mut Reader) -> Result<Statement, Error> {
+    let table = reader.name("the name of a table")?;
+    for (word, remedy) in [
+        ("DROP", "a column stays, and costs nothing where it is not given"),
+        ("RENAME", "create a table with that name and copy the records"),
+        ("ALTER", "add another column and fill it"),
+    ] {
+        if reader.word(word) {
+            return Err(reader.wrong(format!("ALTER TABLE … {word} is not supported: {remedy}")));
+        }
+    }
+    if !reader.word("ADD") {
+        return Err(reader.expected("ADD COLUMN"));
+    }
+    reader.word("COLUMN");
+    let if_not_exists = reader.words(&["IF", "NOT", "EXISTS"]);
+    let mut elements = Elements::default();
+    column(reader, &mut elements)?;
+    let wrong = |reason| Err(reader.wrong(reason));
+    if !elements.key.is_empty() {
+        return wrong("a column that is added cannot be in the primary key: create another table");
+    }
+    if !elements.indexes.is_empty() {
+        return wrong("UNIQUE is not supported here: add the column, then CREATE UNIQUE INDEX");
+    }
+    match elements.columns.pop() {
+        Some(Column { nullable: Some(false), .. }) => {
+            wrong("a column that is added is nullable: the records that are there have no value for it")
+        }
+        Some(Column { name, kind, .. }) => Ok(Statement::AddColumn { table, name, kind, if_not_exists }),
+        None => Err(reader.expected("the name of a column")),
+    }
 }
 
 fn parts(reader: &mut Reader) -> Result<Vec<Part>, Error> {

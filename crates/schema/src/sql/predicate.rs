@@ -4,14 +4,17 @@ use std::ops::Bound;
 
 use keyloom_key::Value;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned, UnaryOperator,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,
     Value as Sql,
 };
 
-use super::literal::{literal, shown};
+use super::literal::{literal, place, shown};
 use super::reader::wrong;
 use crate::error::Error;
 use crate::predicate::{Comparison, Operand, Predicate, field, row};
+
+/// How a value is read: [`literal`], or what knows parameters too.
+pub type Values<'a> = &'a dyn Fn(&Expr) -> Result<Value<'static>, Error>;
 
 /// What a record must be like, from the expression behind WHERE.
 ///
@@ -19,30 +22,36 @@ use crate::predicate::{Comparison, Operand, Predicate, field, row};
 /// `LIKE 'start%'`, `begins_with(field, start)`, `within(field, '[)', lower, upper)`, `value = ANY(list)`, fields that
 /// are true or false, `AND`, `OR` and `NOT`. What else there is, is refused by name.
 pub fn predicate(expr: &Expr) -> Result<Predicate, Error> {
+    predicate_with(expr, &literal)
+}
+
+/// The same; what fields are compared with is read by `value`.
+pub fn predicate_with(expr: &Expr, value: Values<'_>) -> Result<Predicate, Error> {
     match expr {
-        Expr::Nested(inner) => predicate(inner),
+        Expr::Nested(inner) => predicate_with(inner, value),
         Expr::BinaryOp { op: op @ (BinaryOperator::And | BinaryOperator::Or), .. } => {
-            let parts = chain(expr, op).into_iter().map(predicate).collect::<Result<Vec<_>, _>>()?;
+            let parts = chain(expr, op).into_iter().map(|part| predicate_with(part, value));
+            let parts = parts.collect::<Result<Vec<_>, _>>()?;
             Ok(if *op == BinaryOperator::And { Predicate::And(parts) } else { Predicate::Or(parts) })
         }
-        Expr::UnaryOp { op: UnaryOperator::Not, expr } => predicate(expr).map(Predicate::negate),
-        Expr::BinaryOp { left, op, right } => comparison(expr, left, op, right),
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => predicate_with(expr, value).map(Predicate::negate),
+        Expr::BinaryOp { left, op, right } => comparison(expr, left, op, right, value),
         Expr::Identifier(_) => Ok(named(expr)?.eq(true)),
-        Expr::Value(value) if value.value == Sql::Boolean(true) => Ok(Predicate::all()),
-        Expr::Value(value) if value.value == Sql::Boolean(false) => Ok(Predicate::none()),
+        Expr::Value(known) if known.value == Sql::Boolean(true) => Ok(Predicate::all()),
+        Expr::Value(known) if known.value == Sql::Boolean(false) => Ok(Predicate::none()),
         Expr::IsNull(inner) => Ok(named(inner)?.is_null()),
         Expr::IsNotNull(inner) => Ok(named(inner)?.is_not_null()),
         Expr::Between { expr, negated, low, high } => {
-            Ok(negate(*negated, named(expr)?.between(literal(low)?, literal(high)?)))
+            Ok(negate(*negated, named(expr)?.between(value(low)?, value(high)?)))
         }
-        Expr::InList { expr, list, negated } => Ok(negate(*negated, one_of(expr, list)?)),
+        Expr::InList { expr, list, negated } => Ok(negate(*negated, one_of(expr, list, value)?)),
         Expr::Like { negated, any: false, expr: inner, pattern, escape_char } => {
-            let like = like(expr, inner, pattern, escape_char.as_deref())?;
+            let like = like(expr, inner, pattern, escape_char.as_deref(), value)?;
             Ok(negate(*negated, like))
         }
         Expr::ILike { .. } => Err(refused(expr, "declare the column with COLLATE NOCASE and use LIKE")),
-        Expr::AnyOp { left, compare_op, right, .. } => any_of(expr, left, compare_op, right),
-        Expr::Function(function) => call(expr, function),
+        Expr::AnyOp { left, compare_op, right, .. } => any_of(expr, left, compare_op, right, value),
+        Expr::Function(function) => call(expr, function, value),
         Expr::IsTrue(_) | Expr::IsFalse(_) | Expr::IsNotTrue(_) | Expr::IsNotFalse(_) => {
             Err(refused(expr, "write = TRUE or = FALSE"))
         }
@@ -58,7 +67,7 @@ pub fn predicate(expr: &Expr) -> Result<Predicate, Error> {
 
 /// The error of something that is not supported, with what to do instead.
 fn refused(expr: &Expr, remedy: &str) -> Error {
-    wrong(expr.span().start, format!("{} is not supported: {remedy}", shown(expr)))
+    wrong(place(expr), format!("{} is not supported: {remedy}", shown(expr)))
 }
 
 fn negate(negated: bool, predicate: Predicate) -> Predicate {
@@ -66,7 +75,7 @@ fn negate(negated: bool, predicate: Predicate) -> Predicate {
 }
 
 /// What the operator joins, as often as it stands there without brackets.
-fn chain<'e>(expr: &'e Expr, operator: &BinaryOperator) -> Vec<&'e Expr> {
+pub fn chain<'e>(expr: &'e Expr, operator: &BinaryOperator) -> Vec<&'e Expr> {
     let mut parts = Vec::new();
     let mut rest = expr;
     while let Expr::BinaryOp { left, op, right } = rest
@@ -103,7 +112,13 @@ fn named(expr: &Expr) -> Result<Operand, Error> {
     name(expr).map(field)
 }
 
-fn comparison(whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Predicate, Error> {
+fn comparison(
+    whole: &Expr,
+    left: &Expr,
+    op: &BinaryOperator,
+    right: &Expr,
+    value: Values<'_>,
+) -> Result<Predicate, Error> {
     let flipped = match op {
         BinaryOperator::Eq => BinaryOperator::Eq,
         BinaryOperator::NotEq => BinaryOperator::NotEq,
@@ -115,10 +130,15 @@ fn comparison(whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) -> R
     };
     let (left, right) = (bare(left), bare(right));
     match (left, right) {
-        (Expr::Tuple(fields), Expr::Tuple(values)) if names_fields(fields) => rows(whole, fields, op, values),
-        (Expr::Tuple(values), Expr::Tuple(fields)) => rows(whole, fields, &flipped, values),
-        (Expr::Identifier(_) | Expr::CompoundIdentifier(_), _) => compare(named(left)?, op, literal(right)?),
-        _ => compare(named(right)?, &flipped, literal(left)?),
+        (Expr::Tuple(fields), Expr::Tuple(values)) if names_fields(fields) => {
+            rows(whole, fields, op, values, value)
+        }
+        (Expr::Tuple(values), Expr::Tuple(fields)) => rows(whole, fields, &flipped, values, value),
+        (Expr::Identifier(_) | Expr::CompoundIdentifier(_), _) => compare(named(left)?, op, value(right)?),
+        (_, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => {
+            compare(named(right)?, &flipped, value(left)?)
+        }
+        _ => Err(refused(whole, "only fields can be compared with values, no expressions")),
     }
 }
 
@@ -137,10 +157,16 @@ fn names_fields(row: &[Expr]) -> bool {
     row.iter().all(|expr| matches!(bare(expr), Expr::Identifier(_) | Expr::CompoundIdentifier(_)))
 }
 
-fn rows(whole: &Expr, fields: &[Expr], op: &BinaryOperator, values: &[Expr]) -> Result<Predicate, Error> {
+fn rows(
+    whole: &Expr,
+    fields: &[Expr],
+    op: &BinaryOperator,
+    values: &[Expr],
+    value: Values<'_>,
+) -> Result<Predicate, Error> {
     if fields.len() != values.len() {
         let reason = format!("{} fields are compared with {} values", fields.len(), values.len());
-        return Err(wrong(whole.span().start, reason));
+        return Err(wrong(place(whole), reason));
     }
     let comparison = match op {
         BinaryOperator::Lt => Comparison::Less,
@@ -148,33 +174,39 @@ fn rows(whole: &Expr, fields: &[Expr], op: &BinaryOperator, values: &[Expr]) -> 
         BinaryOperator::Gt => Comparison::Greater,
         BinaryOperator::GtEq => Comparison::GreaterOrEqual,
         _ => {
-            let equal = fields.iter().zip(values).map(|(field, value)| Ok(named(field)?.eq(literal(value)?)));
+            let equal = fields.iter().zip(values).map(|(field, one)| Ok(named(field)?.eq(value(one)?)));
             let equal = Predicate::And(equal.collect::<Result<_, Error>>()?);
             return Ok(negate(*op == BinaryOperator::NotEq, equal));
         }
     };
     let fields = fields.iter().map(name).collect::<Result<Vec<_>, _>>()?;
-    let values = values.iter().map(literal).collect::<Result<Vec<_>, _>>()?;
+    let values = values.iter().map(value).collect::<Result<Vec<_>, _>>()?;
     Ok(row(fields).compare(comparison, values))
 }
 
-fn one_of(field: &Expr, list: &[Expr]) -> Result<Predicate, Error> {
+fn one_of(field: &Expr, list: &[Expr], value: Values<'_>) -> Result<Predicate, Error> {
     let Expr::Tuple(fields) = bare(field) else {
-        let values = list.iter().map(literal).collect::<Result<Vec<_>, _>>()?;
+        let values = list.iter().map(value).collect::<Result<Vec<_>, _>>()?;
         return Ok(named(field)?.is_in(values));
     };
     let either = list.iter().map(|values| match bare(values) {
-        Expr::Tuple(values) => rows(field, fields, &BinaryOperator::Eq, values),
+        Expr::Tuple(values) => rows(field, fields, &BinaryOperator::Eq, values, value),
         other => Err(refused(other, "a row is compared with rows of values")),
     });
     either.collect::<Result<_, _>>().map(Predicate::Or)
 }
 
-fn like(whole: &Expr, inner: &Expr, pattern: &Expr, escape: Option<&Expr>) -> Result<Predicate, Error> {
-    let Value::Str(pattern) = literal(pattern)? else {
+fn like(
+    whole: &Expr,
+    inner: &Expr,
+    pattern: &Expr,
+    escape: Option<&Expr>,
+    value: Values<'_>,
+) -> Result<Predicate, Error> {
+    let Value::Str(pattern) = value(pattern)? else {
         return Err(refused(whole, "behind LIKE stands a text"));
     };
-    let escape = match escape.map(literal).transpose()? {
+    let escape = match escape.map(value).transpose()? {
         None => None,
         Some(Value::Str(text)) if text.chars().count() == 1 => text.chars().next(),
         Some(_) => return Err(refused(whole, "behind ESCAPE stands one character")),
@@ -196,18 +228,24 @@ fn like(whole: &Expr, inner: &Expr, pattern: &Expr, escape: Option<&Expr>) -> Re
 }
 
 /// `5 = ANY(list)`: some element is 5. `field = ANY([1, 2])`: it is one of these.
-fn any_of(whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Predicate, Error> {
+fn any_of(
+    whole: &Expr,
+    left: &Expr,
+    op: &BinaryOperator,
+    right: &Expr,
+    value: Values<'_>,
+) -> Result<Predicate, Error> {
     let (left, right) = (bare(left), bare(right));
     if let (Expr::Array(array), BinaryOperator::Eq) = (right, op) {
-        return one_of(left, &array.elem);
+        return one_of(left, &array.elem, value);
     }
     if !matches!(right, Expr::Identifier(_)) || *op == BinaryOperator::NotEq {
         return Err(refused(whole, "write value = ANY(list), or field = ANY([values])"));
     }
-    comparison(whole, left, op, right)
+    comparison(whole, left, op, right, value)
 }
 
-fn call(whole: &Expr, function: &Function) -> Result<Predicate, Error> {
+fn call(whole: &Expr, function: &Function, value: Values<'_>) -> Result<Predicate, Error> {
     let known = "the functions are begins_with(field, start) and within(field, '[)', lower, upper)";
     let arguments = match &function.args {
         FunctionArguments::List(list) if list.duplicate_treatment.is_none() && list.clauses.is_empty() => {
@@ -229,11 +267,11 @@ fn call(whole: &Expr, function: &Function) -> Result<Predicate, Error> {
         .collect();
     let name = function.name.to_string().to_ascii_lowercase();
     match (name.as_str(), arguments.as_deref()) {
-        ("begins_with", Some([field, start])) if plain => Ok(named(field)?.begins_with(literal(start)?)),
+        ("begins_with", Some([field, start])) if plain => Ok(named(field)?.begins_with(value(start)?)),
         ("within", Some([field, sides, lower, upper])) if plain => {
-            let Value::Str(sides) = literal(sides)? else { return Err(refused(whole, known)) };
-            let bound = |value: &Expr, included: bool| -> Result<Bound<Value<'static>>, Error> {
-                Ok(match literal(value)? {
+            let Value::Str(sides) = value(sides)? else { return Err(refused(whole, known)) };
+            let bound = |end: &Expr, included: bool| -> Result<Bound<Value<'static>>, Error> {
+                Ok(match value(end)? {
                     Value::Null => Bound::Unbounded,
                     value if included => Bound::Included(value),
                     value => Bound::Excluded(value),

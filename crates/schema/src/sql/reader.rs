@@ -47,6 +47,7 @@ impl Reader {
             .tokenize_with_location_into_buf(&mut tokens)
             .map_err(|error| wrong(error.location, error.message))?;
         check_operators(&tokens)?;
+        number_placeholders(&mut tokens);
         Ok(Self { parser: Parser::new(&Keyloom).with_tokens_with_locations(tokens) })
     }
 
@@ -183,6 +184,20 @@ impl Reader {
             return Err(self.expected("`,` or `)`"));
         }
         Ok(items)
+    }
+}
+
+/// Gives each placeholder without a number the one of its place.
+fn number_placeholders(tokens: &mut [TokenWithSpan]) {
+    let mut count = 0_u32;
+    for token in tokens {
+        match &mut token.token {
+            Token::Placeholder(name) if name == "?" => {
+                count += 1;
+                *name = format!("?{count}");
+            }
+            _ => {}
+        }
     }
 }
 
