@@ -193,7 +193,8 @@ fn uint(value: &Value<'_>) -> Option<u64> {
 
 fn float(value: &Value<'_>) -> Option<f64> {
     match value {
-        Value::Float(number) => Some(*number),
+        // NaN has no place in an order.
+        Value::Float(number) => Some(*number).filter(|number| !number.is_nan()),
         Value::Int(_) | Value::Uint(_) | Value::Decimal(_) => {
             let exact = decimal(value)?;
             let near: f64 = exact.to_string().parse().ok()?;

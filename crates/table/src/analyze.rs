@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 
 use keyloom_plan::TreeStatistics;
 use keyloom_schema::{Format, Tree};
-use keyloom_store::{Direction, Limits, Read, Store};
+use keyloom_store::{Batch, Direction, Limits, Read, Store};
 
-use crate::database::Database;
+use crate::database::{Database, Patience};
 use crate::error::Error;
 use crate::keyspace;
 
@@ -19,15 +19,25 @@ const SAMPLES: usize = 256;
 impl<S: Store> Database<S> {
     /// Counts the keys of a table and its indexes anew, for the planner.
     pub async fn analyze(&self, table: &str) -> Result<(), Error> {
-        let definition = self.newest().await?.table(table)?.clone();
-        let mut batch = keyloom_store::Batch::new();
-        let indexes = definition.indexes().iter().map(|index| index.tree());
-        for tree in std::iter::once(definition.primary()).chain(indexes) {
-            let statistics = count(self.store(), tree).await?;
-            batch = batch.put(keyspace::statistics(tree.id()), encode(&statistics));
+        let mut patience = Patience::new();
+        loop {
+            let catalog = self.newest().await?;
+            let definition = catalog.table(table)?;
+            // A tree that is dropped meanwhile leaves no statistics.
+            let mut batch = Batch::new().require(catalog.version.unchanged());
+            let indexes = definition.indexes().iter().map(|index| index.tree());
+            for tree in std::iter::once(definition.primary()).chain(indexes) {
+                let statistics = count(self.store(), tree).await?;
+                batch = batch.put(keyspace::statistics(tree.id()), encode(&statistics));
+            }
+            match self.store().commit(batch).await {
+                Ok(_) => return self.refresh().await,
+                Err(keyloom_store::Error::Conflict(condition)) => {
+                    self.overtaken(&condition, &mut patience).await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
-        self.store().commit(batch).await?;
-        self.refresh().await
     }
 }
 

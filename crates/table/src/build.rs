@@ -67,13 +67,18 @@ impl<S: Store> Database<S> {
         .await
     }
 
-    /// Fills every index that is not whole, such as one whose filling was interrupted.
+    /// Finishes what was interrupted: fills every index that is not whole, and clears what a drop has left.
     pub async fn fill_indexes(&self, mut progress: impl FnMut(Filled) + Send) -> Result<(), Error> {
-        self.refresh().await?;
-        for (table, definition) in &self.catalog().tables {
+        let catalog = self.newest().await?;
+        for (table, definition) in &catalog.tables {
             for index in definition.indexes().iter().filter(|index| index.state() == State::Building) {
                 self.fill_index(table, index.name(), &mut progress).await?;
             }
+        }
+        // Numbers are never given twice: a tree of this catalog's time that it does not know was dropped.
+        let known = catalog.trees();
+        for tree in (1..catalog.version.free_tree()).filter(|tree| !known.contains(tree)) {
+            self.clear(tree).await?;
         }
         Ok(())
     }

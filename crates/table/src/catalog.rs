@@ -1,6 +1,6 @@
 //! What the store knows of its tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -101,6 +101,16 @@ impl Catalog {
             }
         }
         Ok(catalog)
+    }
+
+    /// The numbers of the trees that belong to something.
+    pub(crate) fn trees(&self) -> BTreeSet<u32> {
+        let of_table = |table: &Arc<Table>| {
+            let indexes = table.indexes().iter().map(|index| index.tree().id());
+            std::iter::once(table.primary().id()).chain(indexes).collect::<Vec<_>>()
+        };
+        let plain = self.indexes.values().map(IndexDefinition::tree);
+        self.tables.values().flat_map(of_table).chain(plain).collect()
     }
 
     pub(crate) fn table(&self, name: &str) -> Result<&Arc<Table>, Error> {

@@ -26,6 +26,10 @@ pub(crate) struct IndexDefinition {
 }
 
 impl IndexDefinition {
+    pub(crate) fn tree(&self) -> u32 {
+        self.tree
+    }
+
     fn encode(&self) -> Vec<u8> {
         [self.tree.to_be_bytes().as_slice(), self.fields.to_string().as_bytes()].concat()
     }

@@ -190,3 +190,14 @@ fn counts_over_open_and_inverted_ranges() {
     assert_eq!(count(Included("Rome"), Included("Bern")), 0);
     assert_eq!(count(Excluded("Bern"), Excluded("Bern")), 0);
 }
+
+/// A NaN in a declared field could be neither indexed nor sorted: it is refused where it is written.
+#[test]
+fn nan_is_refused_where_a_number_is_declared() {
+    let table = Definition::named("t").column("id", "i64").nullable("x", "f64").key(["id"]);
+    let table = database().create_table(table).wait().unwrap();
+    let error =
+        table.put(Document::new().with("id", 1_i64).with("x", f64::NAN)).wait().unwrap_err().to_string();
+    assert!(error.contains("field x") && error.contains("NaN"), "{error}");
+    table.put(Document::new().with("id", 1_i64).with("undeclared", f64::NAN)).wait().unwrap();
+}

@@ -347,3 +347,21 @@ fn a_partition_over_its_budget_is_an_error_that_names_the_index() {
     }
     assert_eq!((seen, pages > 5), (238, true));
 }
+
+/// A drop that was interrupted leaves keys of a tree that nobody knows: what finishes the rest clears them too.
+#[test]
+fn what_a_drop_has_left_is_cleared() {
+    let (database, orders) = filled(100);
+    database.create_index("orders", Index::on(["status"])).wait().unwrap();
+    let tree = orders.definition().unwrap().indexes()[0].tree().clone();
+    database.drop_index("orders", "orders_by_status").wait().unwrap();
+    let mut left = Vec::new();
+    tree.key(&["open".into(), "U1".into(), 1_i64.into()], &mut left).unwrap();
+    database.store().commit(Batch::new().put(left.clone(), "left by a crash")).wait().unwrap();
+    database.open_index("plain", "i64", "i64").wait().unwrap().add(1_i64, 2_i64).wait().unwrap();
+    database.fill_indexes(|_| {}).wait().unwrap();
+    assert_eq!(database.store().get(&left, <[u8]>::len).wait().unwrap(), None);
+    assert_eq!(orders.count(&Query::new().limit(1_000)).wait().unwrap(), 100);
+    let plain = database.open_index("plain", "i64", "i64").wait().unwrap();
+    assert_eq!(plain.values(1_i64).wait().unwrap(), [2_i64.into()]);
+}

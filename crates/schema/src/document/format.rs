@@ -167,7 +167,7 @@ type Undeclared<'a> = Vec<(&'a str, &'a Value<'a>)>;
 ///
 /// ```
 /// use keyloom_key::Value;
-/// use keyloom_schema::{Names, Payload, encode};
+/// use keyloom_schema::document::{Names, Payload, encode};
 ///
 /// struct Orders;
 /// impl Names for Orders {
