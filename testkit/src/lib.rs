@@ -23,3 +23,4 @@ pub mod laws;
 pub mod model;
 pub mod random;
 pub mod tables;
+pub mod transcripts;

@@ -33,33 +33,9 @@ fn run(line: &str) -> String {
     text
 }
 
-/// Runs the commands of a transcript and returns it with what they print.
-fn replay(transcript: &str) -> String {
-    let mut replayed = String::new();
-    for block in transcript.split("\n\n\n") {
-        let command = block.split("\n----").next().unwrap().trim_matches('\n');
-        let line: Vec<&str> = command.lines().filter(|line| !line.starts_with('#')).collect();
-        writeln!(replayed, "{command}\n----\n{}\n", run(&line.join("\n"))).unwrap();
-    }
-    format!("{}\n", replayed.trim_end_matches('\n'))
-}
-
 #[test]
 fn every_transcript_is_what_the_command_prints() {
-    let mut files: Vec<_> =
-        std::fs::read_dir(format!("{ROOT}/tests/cli")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() >= 5, "only {} transcripts found", files.len());
-    for file in files {
-        let transcript = std::fs::read_to_string(&file).unwrap();
-        let replayed = replay(&transcript);
-        if std::env::var_os("KEYLOOM_REWRITE").is_some() {
-            std::fs::write(&file, &replayed).unwrap();
-            continue;
-        }
-        let different = replayed.lines().zip(transcript.lines()).find(|(now, before)| now != before);
-        assert!(replayed == transcript, "{}: now and before: {different:#?}", file.display());
-    }
+    keyloom_testkit::transcripts::check(&format!("{ROOT}/tests/cli"), 5, || run);
 }
 
 /// Every command line of the README does what it says there: lines behind `$` show their output.

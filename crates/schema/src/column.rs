@@ -73,12 +73,10 @@ impl Column {
         match (&self.kind, value) {
             (_, Value::Null) if self.nullable => Ok(Value::Null),
             (_, Value::Null) => Err(Error::value(&self.name, "null, but the field is not nullable")),
-            (Kind::One(kind), value) => {
-                coerce(kind, value).map_err(|reason| Error::value(&self.name, reason))
-            }
+            (Kind::One(kind), value) => kept(kind, value).map_err(|reason| Error::value(&self.name, reason)),
             (Kind::Many(kind), Value::List(values)) => {
                 let elements = values.into_iter().enumerate().map(|(index, value)| {
-                    coerce(kind, value).map_err(|reason| {
+                    kept(kind, value).map_err(|reason| {
                         Error::value(&self.name, format!("element {}: {reason}", index + 1))
                     })
                 });
@@ -94,6 +92,16 @@ impl Column {
     /// The value of one element, as a query asks for it.
     pub fn coerce_element<'v>(&self, value: Value<'v>) -> Result<Value<'v>, Error> {
         coerce(self.kind.element(), value).map_err(|reason| Error::value(&self.name, reason))
+    }
+}
+
+/// A value that a record keeps. NaN has no place in an order, so no index and no sort could keep it; a query may ask for it.
+fn kept<'v>(kind: &Type, value: Value<'v>) -> Result<Value<'v>, String> {
+    match coerce(kind, value)? {
+        Value::Float(number) if number.is_nan() => {
+            Err("NaN has no place in an order: leave it out".to_owned())
+        }
+        value => Ok(value),
     }
 }
 
@@ -193,8 +201,7 @@ fn uint(value: &Value<'_>) -> Option<u64> {
 
 fn float(value: &Value<'_>) -> Option<f64> {
     match value {
-        // NaN has no place in an order.
-        Value::Float(number) => Some(*number).filter(|number| !number.is_nan()),
+        Value::Float(number) => Some(*number),
         Value::Int(_) | Value::Uint(_) | Value::Decimal(_) => {
             let exact = decimal(value)?;
             let near: f64 = exact.to_string().parse().ok()?;

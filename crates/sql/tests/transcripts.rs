@@ -79,31 +79,11 @@ fn run(session: &mut Session<MemoryStore>, text: &str) -> String {
     text
 }
 
-fn replay(transcript: &str) -> String {
-    let database = Database::open(MemoryStore::new()).wait().unwrap();
-    let mut sessions = [Session::new(database.clone()), Session::new(database)];
-    let mut replayed = String::new();
-    for block in transcript.split("\n\n\n") {
-        let text = block.split("\n----").next().unwrap().trim_matches('\n');
-        let session = &mut sessions[usize::from(text.starts_with("-- other"))];
-        writeln!(replayed, "{text}\n----\n{}\n", run(session, text)).unwrap();
-    }
-    format!("{}\n", replayed.trim_end_matches('\n'))
-}
-
 #[test]
 fn every_transcript_is_what_is_answered() {
-    let mut files: Vec<_> = std::fs::read_dir(FILES).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() >= 6, "only {} transcripts found", files.len());
-    for file in files {
-        let transcript = std::fs::read_to_string(&file).unwrap();
-        let replayed = replay(&transcript);
-        if std::env::var_os("KEYLOOM_REWRITE").is_some() {
-            std::fs::write(&file, &replayed).unwrap();
-            continue;
-        }
-        let different = replayed.lines().zip(transcript.lines()).find(|(now, before)| now != before);
-        assert!(replayed == transcript, "{}: now and before: {different:#?}", file.display());
-    }
+    keyloom_testkit::transcripts::check(FILES, 6, || {
+        let database = Database::open(MemoryStore::new()).wait().unwrap();
+        let mut sessions = [Session::new(database.clone()), Session::new(database)];
+        move |said: &str| run(&mut sessions[usize::from(said.starts_with("-- other"))], said)
+    });
 }
