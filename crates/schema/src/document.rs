@@ -14,7 +14,7 @@ use keyloom_key::Value;
 
 use crate::error::Error;
 pub use format::{FieldRef, Names, encode};
-pub use payload::Payload;
+pub use payload::{Field, Payload};
 pub use value::MAX_DEPTH;
 
 /// Named fields with their values, in no order; a field that is absent and one that is null are different.

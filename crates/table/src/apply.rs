@@ -30,10 +30,7 @@ pub(crate) async fn apply(
             let document = table.check(document.clone())?;
             (entries::record_key(table, &table.key_values(&document))?, Some(document))
         }
-        What::Update(values, _) | What::Delete(values) => {
-            let values = entries::coerce_key(table, values)?;
-            (entries::record_key(table, &values)?, None)
-        }
+        What::Update(values, _) | What::Delete(values) => (entries::given_key(table, values)?, None),
     };
     // A record that nothing else depends on is written without a look at what it was.
     let blind = put.is_some() && table.indexes().is_empty() && change.when.is_none();

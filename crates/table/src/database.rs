@@ -93,6 +93,11 @@ impl<S: Store> Database<S> {
         (self.shared.clock)()
     }
 
+    /// The same for a table: where nothing ends, nobody asks the clock.
+    pub(crate) fn now_for(&self, table: &keyloom_schema::Table) -> Timestamp {
+        if table.expiry().is_some() { self.now() } else { Timestamp::from_micros(0) }
+    }
+
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }

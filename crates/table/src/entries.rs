@@ -50,14 +50,18 @@ pub(crate) fn record_key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>,
     Ok(key)
 }
 
-/// The value of a key as a caller gave it, in the types that the table declares.
-pub(crate) fn coerce_key<'v>(table: &Table, values: &[Value<'v>]) -> Result<Vec<Value<'v>>, Error> {
+/// The key of a record by values as a caller gave them, in the types that the table declares if they are others.
+pub(crate) fn given_key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>, Error> {
+    // Mostly they are of the right types, and nothing has to be made of them.
+    if let Ok(key) = record_key(table, values) {
+        return Ok(key);
+    }
     let parts = table.primary().parts();
     let coerced = values.iter().enumerate().map(|(index, value)| {
         let column = parts.get(index).and_then(|part| table.column_by_id(part.column));
-        column.map_or(Ok(value.clone()), |column| column.coerce(value.clone()))
+        column.map_or(Ok(value.borrowed()), |column| column.coerce(value.borrowed()))
     });
-    Ok(coerced.collect::<Result<_, _>>()?)
+    record_key(table, &coerced.collect::<Result<Vec<_>, _>>()?)
 }
 
 /// Appends a record's payload: every field that its key does not give back.

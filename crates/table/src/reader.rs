@@ -47,7 +47,7 @@ impl<R: Read> Reader<'_, R> {
         key: &[Value<'_>],
         look: impl FnOnce(&Row<'_>) -> Result<T, Error> + Send,
     ) -> Result<Option<T>, Error> {
-        let key = entries::record_key(self.table, &entries::coerce_key(self.table, key)?)?;
+        let key = entries::given_key(self.table, key)?;
         let found = self.read.get(&key, |payload| {
             let row = Row::record(self.table, &key, payload)?;
             if row.is_expired(self.now)? { Ok(None) } else { look(&row).map(Some) }

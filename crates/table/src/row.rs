@@ -31,10 +31,12 @@ impl std::fmt::Debug for Row<'_> {
 }
 
 impl<'a> Row<'a> {
+    #[inline]
     pub(crate) fn record(table: &'a Table, key: &'a [u8], payload: &'a [u8]) -> Result<Self, Error> {
         Self::new(table, table.primary(), key, key, payload, true)
     }
 
+    #[inline]
     pub(crate) fn new(
         table: &'a Table,
         tree: &'a Tree,
@@ -74,8 +76,9 @@ impl<'a> Row<'a> {
     }
 
     /// The value of a field; null if the record has none of that name.
+    #[inline]
     pub fn get(&self, name: &str) -> Result<Value<'_>, Error> {
-        Ok(self.value(name)?)
+        self.value(name).map_err(Error::Schema)
     }
 
     /// The whole record.
@@ -127,8 +130,8 @@ impl Source for Row<'_> {
             return Ok(self.payload.get_unknown(name)?.unwrap_or(Value::Null));
         };
         // The payload first: what is in it too is the same, and most fields that are asked for are in no key.
-        if let Some(value) = self.payload.get(column.id)? {
-            return Ok(value);
+        if let Some(field) = self.payload.find(column.id)? {
+            return field.read();
         }
         let parts = self.tree.parts();
         let part = parts.iter().position(|part| part.column == column.id && part.is_exact() && !part.many);

@@ -218,7 +218,7 @@ impl<S: Store> Table<S> {
 
     fn reader<'a, R: Read>(&self, catalog: &'a Catalog, read: &'a R) -> Result<Reader<'a, R>, Error> {
         let table = catalog.table(&self.name)?;
-        Ok(Reader { read, table, statistics: &catalog.statistics, now: self.database.now() })
+        Ok(Reader { read, table, statistics: &catalog.statistics, now: self.database.now_for(table) })
     }
 }
 

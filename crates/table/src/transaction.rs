@@ -164,6 +164,6 @@ impl<S: Store> Transaction<S> {
         read: &'a R,
     ) -> Result<Reader<'a, R>, Error> {
         let table = self.catalog.table(table)?;
-        Ok(Reader { read, table, statistics: &self.catalog.statistics, now: self.database.now() })
+        Ok(Reader { read, table, statistics: &self.catalog.statistics, now: self.database.now_for(table) })
     }
 }

@@ -75,6 +75,14 @@ impl<'a> Payload<'a> {
     /// The value of the declared field with this id, or `None` if the record has none; null is a value.
     #[inline]
     pub fn get(&self, id: u16) -> Result<Option<Value<'a>>, Error> {
+        self.find(id)?.map(Field::read).transpose()
+    }
+
+    /// The declared field with this id, not yet read, or `None` if the record has none.
+    ///
+    /// Read where it is used, a value is made there and not moved from one result to another.
+    #[inline]
+    pub fn find(&self, id: u16) -> Result<Option<Field<'a>>, Error> {
         let found = match self.width {
             Width::One => find::<3>(self.declared, id),
             Width::Two => find::<4>(self.declared, id),
@@ -82,7 +90,7 @@ impl<'a> Payload<'a> {
         };
         let Some(index) = found else { return Ok(None) };
         let (bytes, at) = self.declared_at(index)?;
-        value::read(bytes, at, 0).map(Some)
+        Ok(Some(Field { bytes, at }))
     }
 
     /// The value of the undeclared field with this name, or `None` if the record has none; null is a value.
@@ -235,4 +243,19 @@ fn search(count: usize, compare: impl Fn(usize) -> Option<Ordering>) -> Option<u
         }
     }
     None
+}
+
+/// A field of a record, not yet read. See [`Payload::find`].
+#[derive(Debug, Clone, Copy)]
+pub struct Field<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Field<'a> {
+    /// Its value.
+    #[inline]
+    pub fn read(self) -> Result<Value<'a>, Error> {
+        value::read(self.bytes, self.at, 0)
+    }
 }
