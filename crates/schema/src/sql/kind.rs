@@ -39,14 +39,14 @@ fn kind(reader: &mut Reader, depth: usize) -> Result<Kind, Error> {
         return Err(reader.wrong("the type nests too deep"));
     }
     let mut kind = if reader.word("ARRAY") {
-        reader.expect(&Token::Lt)?;
+        reader.take(&Token::Lt)?;
         let element = self::kind(reader, depth + 1)?;
-        reader.expect(&Token::Gt)?;
+        reader.take(&Token::Gt)?;
         list_of(reader, element)?
     } else if reader.word("LIST") {
-        reader.expect(&Token::LParen)?;
+        reader.take(&Token::LParen)?;
         let element = self::kind(reader, depth + 1)?;
-        reader.expect(&Token::RParen)?;
+        reader.take(&Token::RParen)?;
         list_of(reader, element)?
     } else {
         Kind::One(one(reader, depth)?)
@@ -55,7 +55,7 @@ fn kind(reader: &mut Reader, depth: usize) -> Result<Kind, Error> {
         if reader.word("COLLATE") {
             kind = collate(reader, kind)?;
         } else if reader.token(&Token::LBracket) {
-            reader.expect(&Token::RBracket)?;
+            reader.take(&Token::RBracket)?;
             kind = list_of(reader, kind)?;
         } else {
             return Ok(kind);
@@ -128,7 +128,7 @@ fn sized(reader: &mut Reader, name: &str) -> Result<Type, Error> {
             let scale: u32 = reader.number("a number of digits after the point")?;
             text.push_str(&format!(",{scale}"));
         }
-        reader.expect(&Token::RParen)?;
+        reader.take(&Token::RParen)?;
         text.push(')');
     }
     // A timestamp is an instant, as one with a time zone is.

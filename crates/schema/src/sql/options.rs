@@ -28,7 +28,7 @@ pub(super) fn read(reader: &mut Reader, known: &[&str]) -> Result<Options, Error
         if seen.contains(&name) {
             return Err(reader.wrong(format!("{name} is given twice: give it once")));
         }
-        reader.expect(&Token::Eq)?;
+        reader.take(&Token::Eq)?;
         let wrong = |error: keyloom_key::Error, reader: &Reader| reader.wrong(error.to_string());
         match name.as_str() {
             "shards" => shards = Some(reader.number("a number of shards")?),

@@ -110,7 +110,8 @@ impl Reader {
         self.parser.consume_token(token)
     }
 
-    pub(super) fn expect(&mut self, token: &Token) -> Result<(), Error> {
+    /// Takes this token, or says that it should stand here.
+    pub(super) fn take(&mut self, token: &Token) -> Result<(), Error> {
         if self.token(token) { Ok(()) } else { Err(self.expected(&format!("`{token}`"))) }
     }
 
@@ -175,7 +176,7 @@ impl Reader {
         &mut self,
         mut one: impl FnMut(&mut Self) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        self.expect(&Token::LParen)?;
+        self.take(&Token::LParen)?;
         let mut items = vec![one(self)?];
         while self.token(&Token::Comma) {
             items.push(one(self)?);
