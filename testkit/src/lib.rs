@@ -22,5 +22,6 @@ pub mod hurtful;
 pub mod laws;
 pub mod model;
 pub mod random;
+pub mod sqlite;
 pub mod tables;
 pub mod transcripts;

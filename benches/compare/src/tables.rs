@@ -51,6 +51,7 @@ trait Writes: Reads + Sync {
 const KEYLOOM: &str = "keyloom-lmdb";
 const LMDB: &str = "raw-lmdb";
 const SQLITE: &str = "sqlite";
+const SORTED: &str = "sqlite-sorted";
 const CLUSTERED: &str = "sqlite-clustered";
 const CLIENTS: usize = 16;
 
@@ -59,6 +60,7 @@ struct Systems {
     keyloom: Keyloom,
     lmdb: Lmdb,
     sqlite: Sqlite,
+    sorted: Sqlite,
     clustered: Sqlite,
 }
 
@@ -108,20 +110,23 @@ fn load(scale: &Scale, folder: &Path, orders: &[Order], figures: &mut Vec<Figure
         progress("load", round, rounds);
         let files = folder.join(format!("load{round}"));
         std::fs::create_dir(&files)?;
-        let [of_keyloom, of_lmdb, of_sqlite, of_clustered] = &mut times;
+        let [of_keyloom, of_lmdb, of_sorted, of_clustered] = &mut times;
         let keyloom = timed(of_keyloom, || Keyloom::load(&files, orders))?;
         let table = keyloom.table()?;
         let lmdb = timed(of_lmdb, || Lmdb::load(&files, orders, table))?;
-        let sqlite = timed(of_sqlite, || Sqlite::load(&files, orders, Form::Plain))?;
+        let sorted = timed(of_sorted, || Sqlite::load(&files, orders, Form::Sorted))?;
         let clustered = timed(of_clustered, || Sqlite::load(&files, orders, Form::Clustered))?;
-        sqlite.settle()?;
+        sorted.settle()?;
         clustered.settle()?;
         if round == rounds {
             let loaded = [KEYLOOM, LMDB, SQLITE, CLUSTERED].into_iter().zip(times);
             figures.extend(loaded.map(|(system, times)| figure("load", system, orders.len(), times)));
-            return Ok(Systems { keyloom, lmdb, sqlite, clustered });
+            let sqlite = Sqlite::load(&files, orders, Form::Arrival)?;
+            sqlite.settle()?;
+            let sqlite = sqlite.with_own_settings()?;
+            return Ok(Systems { keyloom, lmdb, sqlite, sorted, clustered });
         }
-        drop((keyloom, lmdb, sqlite, clustered));
+        drop((keyloom, lmdb, sorted, clustered));
         std::fs::remove_dir_all(files)?;
         round += 1;
     }
@@ -153,9 +158,9 @@ fn read(
     users: u64,
     figures: &mut Vec<Figure>,
 ) -> Result<(), Error> {
-    let Systems { keyloom, lmdb, sqlite, clustered } = systems;
-    let all: [(&'static str, &dyn Reads); 4] =
-        [(KEYLOOM, keyloom), (LMDB, lmdb), (SQLITE, sqlite), (CLUSTERED, clustered)];
+    let Systems { keyloom, lmdb, sqlite, sorted, clustered } = systems;
+    let all: [(&'static str, &dyn Reads); 5] =
+        [(KEYLOOM, keyloom), (LMDB, lmdb), (SQLITE, sqlite), (SORTED, sorted), (CLUSTERED, clustered)];
     let mut random = Random::new(1);
     let picked = (0..scale.count(200_000)).filter_map(|_| orders.get(random.index(orders.len())));
     let picked: Vec<&Order> = picked.collect();
@@ -204,7 +209,7 @@ fn interleave(
 }
 
 fn write(scale: &Scale, systems: Systems, users: u64, figures: &mut Vec<Figure>) -> Result<(), Error> {
-    let Systems { keyloom, lmdb, sqlite, .. } = systems;
+    let Systems { keyloom, lmdb, sorted: sqlite, .. } = systems;
     let keyloom = if scale.has("single_write") {
         println!(
             "single_write: keyloom-lmdb buffered (1,000 writes or 5 ms may be lost), and synced at the end"

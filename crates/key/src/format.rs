@@ -25,6 +25,9 @@ impl Promises {
     pub const ALL: Self = Self { order: true, injective: true, prefix_free: true, decodable: true };
 }
 
+/// The room that a key is given at first: most need no more.
+const ROOM: usize = 64;
+
 /// A key format: how the values of some fields become one key.
 ///
 /// The laws that each implementation must obey are functions of the testkit, to be run on any fields.
@@ -59,7 +62,7 @@ pub trait KeyFormat {
     /// # Behavior
     /// - No values: every key. All values: exactly their key.
     fn prefix(&self, fields: &Fields, values: &[Value<'_>]) -> Result<Span, Error> {
-        let mut start = Vec::new();
+        let mut start = Vec::with_capacity(ROOM);
         self.encode(fields, values, &mut start)?;
         if values.len() < fields.len() {
             return Ok(Span::prefix(start));
@@ -97,10 +100,10 @@ pub trait KeyFormat {
             Direction::Descending => (upper, lower),
         };
         let whole = self.not_null(fields, equal)?;
-        let mut row = equal.to_vec();
-        let mut at = |value: &Value<'_>| {
-            row.truncate(equal.len());
-            row.push(value.clone().into_owned());
+        let at = |value: &Value<'_>| {
+            let mut row = Vec::with_capacity(equal.len() + 1);
+            row.extend(equal.iter().map(Value::borrowed));
+            row.push(value.borrowed());
             self.prefix(fields, &row)
         };
         // Nothing sorts behind a span without an end: a range that starts there is empty.

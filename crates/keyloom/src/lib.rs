@@ -35,6 +35,7 @@
 //! - [`schema`]: what a table is, by builder, by `#[derive(Record)]` or by SQL text ([`Database::define`]).
 //! - [`Query`], [`field`], [`plan`]: what is asked, and how it is answered; [`Table::explain`] shows it.
 //! - [`Index`] and [`Items`]: a key and its sorted set of values; raw byte keys.
+//! - [`Location`]: a database by its URL, whichever store that names ([`AnyStore`]).
 //! - [`store`]: sorted bytes, the trait below; [`MemoryStore`], and [`lmdb`] in one file.
 //! - [`key`]: typed values to sorted bytes and back, for those who have a sorted store of their own.
 //!
@@ -50,11 +51,23 @@
 //! # Features
 //!
 //! - `lmdb` (on by default): the store in one file.
+//! - `sql`: statements over tables ([`sql`]).
+//! - `advise`: how large tables are, how their keys spread, and which indexes queries need ([`advise`]).
 //! - `json`: documents as JSON, and keys as JSON arrays ([`key::json`]), as the command line and the vectors have them.
 
 #![forbid(unsafe_code)]
-#![cfg_attr(not(all(feature = "json", feature = "lmdb")), allow(rustdoc::broken_intra_doc_links))]
+#![cfg_attr(
+    not(all(feature = "advise", feature = "json", feature = "lmdb", feature = "sql")),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 
+mod any;
+mod location;
+
+pub use any::{AnySnapshot, AnyStore};
+#[cfg(feature = "advise")]
+#[doc(inline)]
+pub use keyloom_advise as advise;
 pub use keyloom_derive::Record;
 #[doc(inline)]
 pub use keyloom_key as key;
@@ -69,15 +82,21 @@ pub use keyloom_plan::{Cursor, Query};
 pub use keyloom_schema as schema;
 #[doc(inline)]
 pub use keyloom_schema::{Document, field, row};
+#[cfg(feature = "sql")]
+#[doc(inline)]
+pub use keyloom_sql as sql;
 #[doc(inline)]
 pub use keyloom_store as store;
 #[doc(inline)]
 pub use keyloom_store::{MemoryStore, Wait};
 #[doc(inline)]
 pub use keyloom_table::{
-    Change, Clock, Database, Difference, Error, Examined, Filled, Found, Index, ItemQuery, Items, Keys,
-    Loaded, Match, PageLimits, Records, Row, Segment, Table, Transaction, Update, Verified, When, Wrong,
+    Change, Clock, Database, Difference, Error, Examined, Existing, Filled, Found, Index, ItemQuery, Items,
+    KeyKind, KeyMeaning, KeyPiece, Keys, Loaded, Loader, Match, Merged, Owner, PageLimits, Records, Row,
+    Segment, Table, Transaction, Update, Verified, When, Wrong,
 };
+
+pub use location::Location;
 
 /// The README's example, compiled and run with the others.
 #[cfg(doctest)]

@@ -33,6 +33,7 @@
 //! - [`Query`]: filter, order, limit, fields, cursor, budget.
 //! - [`Plan`]: what is read; [`Plan::explain`] says it in words and bytes.
 //! - [`Class`]: what bounds the rows that are read. A scan is [refused](Refusal) unless the query allows it.
+//! - [`Wish`]: what an index must be like to serve a query.
 //! - [`Cursor`]: where a page ended; [`Plan::resume`] is what is left behind it.
 //!
 //! # It is not
@@ -56,6 +57,7 @@ mod refuse;
 mod resume;
 mod spans;
 mod statistics;
+mod wish;
 
 pub use cursor::{Cursor, Position, Resume};
 pub use error::{Error, Stale};
@@ -65,3 +67,4 @@ pub use query::{Budget, OrderBy, Query};
 pub use refuse::Refusal;
 pub use spans::MAX_SPANS;
 pub use statistics::{Statistics, TreeStatistics};
+pub use wish::{Wanted, Wish};

@@ -2,6 +2,7 @@
 
 use keyloom_key::Nulls;
 use keyloom_schema::{Index, Part, Table};
+use smallvec::SmallVec;
 
 use crate::constraint::Conditions;
 use crate::error::Error;
@@ -102,7 +103,7 @@ impl Sequence<'_> {
         // nothing of the primary key.
         let end = if unique && fixed > 0 { declared } else { self.parts.len() };
         let mut order = self.order.iter().peekable();
-        let mut seen: Vec<u16> = Vec::new();
+        let mut seen: SmallVec<[u16; 8]> = SmallVec::new();
         for (position, part) in self.parts.iter().enumerate().take(end).skip(fixed) {
             if order.peek().is_none() || self.is_row(&seen) {
                 return true;

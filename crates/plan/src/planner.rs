@@ -117,7 +117,12 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn of(table: &'a Table, query: &'a Query, resume: Option<&Resume>, words: bool) -> Result<Self, Error> {
+    pub(crate) fn of(
+        table: &'a Table,
+        query: &'a Query,
+        resume: Option<&Resume>,
+        words: bool,
+    ) -> Result<Self, Error> {
         let conditions = Conditions::of(table, query.filter.clone().bind(table)?)?;
         let order = wanted(table, &query.order, &conditions)?;
         let limit = resume.map_or(query.limit, |resume| resume.remaining);

@@ -11,13 +11,14 @@
 use std::fmt;
 
 use keyloom_key::{Direction, Nulls};
-use keyloom_schema::{Index, Predicate, State, Table};
+use keyloom_schema::{Index, Predicate, State, Table, quoted};
 
 use crate::error::Error;
 use crate::explain::short;
 use crate::plan::{Class, Order, Rejected};
 use crate::planner::Asked;
 use crate::query::OrderBy;
+use crate::wish::{Wanted, Wish};
 
 /// Why a query is refused, and what would serve it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +109,8 @@ pub(crate) fn advice(asked: &Asked<'_>, class: Class) -> Result<Option<String>, 
     let mut best: Option<((Class, bool, usize), String)> = None;
     for columns in ideas(asked) {
         let name = free_name(asked.table, &columns);
-        let texts: Vec<String> = columns.iter().map(|text| text.replace("nulls ", "nulls-")).collect();
+        let texts: Vec<String> =
+            columns.iter().map(|(name, how)| format!("{name}{}", how.replace("nulls ", "nulls-"))).collect();
         let index = Index::on(texts.iter().map(String::as_str)).named(&name);
         // A key that cannot be made is no idea.
         let Ok((table, index)) = asked.table.with_index(index) else { continue };
@@ -123,58 +125,33 @@ pub(crate) fn advice(asked: &Asked<'_>, class: Class) -> Result<Option<String>, 
             // It is there and being filled, or it would have been taken.
             return Ok(None);
         }
-        let sql = format!("CREATE INDEX {name} ON {} ({})", asked.table.name(), columns.join(", "));
+        let columns: Vec<String> = columns.iter().map(|(name, how)| quoted(name) + how).collect();
+        let (name, table) = (quoted(&name), quoted(asked.table.name()));
+        let sql = format!("CREATE INDEX {name} ON {table} ({})", columns.join(", "));
         best = Some((rank, sql));
     }
     Ok(best.map(|(_, sql)| sql))
 }
 
-/// The columns of indexes that may serve.
-fn ideas(asked: &Asked<'_>) -> Vec<Vec<String>> {
-    let column = |name: &str| asked.table.column(name);
-    let (mut fixed, mut ranges, mut listed) = (Vec::new(), Vec::new(), false);
-    for condition in &asked.conditions.all {
-        let (Predicate::In { field, .. }
-        | Predicate::IsNull { field }
-        | Predicate::Range { field, .. }
-        | Predicate::BeginsWith { field, .. }) = condition
-        else {
-            continue;
-        };
-        let Some(column) = column(field) else { continue };
-        // An index has one list at most.
-        if column.kind.is_many() && (listed || matches!(condition, Predicate::IsNull { .. })) {
-            continue;
+/// The columns of indexes that may serve, each with how it runs.
+fn ideas(asked: &Asked<'_>) -> Vec<Vec<(String, String)>> {
+    let Wish { fixed, tails } = Wish::new(asked);
+    let how = |wanted: &Wanted| match &wanted.order {
+        None => String::new(),
+        Some((direction, nulls)) => {
+            by(&OrderBy { field: String::new(), direction: *direction, nulls: *nulls })
         }
-        listed |= column.kind.is_many();
-        let group = match condition {
-            Predicate::In { .. } | Predicate::IsNull { .. } => &mut fixed,
-            _ => &mut ranges,
-        };
-        if !group.contains(field) {
-            group.push(field.clone());
-        }
-    }
-    for condition in &asked.conditions.all {
-        if let Predicate::Row { fields, .. } = condition
-            && ranges.is_empty()
-        {
-            ranges.extend(fields.first().filter(|name| column(name).is_some()).cloned());
-        }
-    }
-    ranges.retain(|name| !fixed.contains(name));
-    let ordered: Vec<String> = asked.order.iter().filter(|one| !fixed.contains(&one.field)).map(by).collect();
-    let with = |more: &[String]| [fixed.as_slice(), more].concat();
-    let mut ideas = vec![with(&ordered)];
-    ideas.extend(ranges.iter().map(|range| with(std::slice::from_ref(range))));
-    ideas.push(fixed.clone());
-    ideas.retain(|columns| !columns.is_empty());
-    ideas
+    };
+    let idea = |tail: &Vec<Wanted>| {
+        let tail = tail.iter().map(|wanted| (wanted.field.clone(), how(wanted)));
+        fixed.iter().map(|name| (name.clone(), String::new())).chain(tail).collect::<Vec<_>>()
+    };
+    tails.iter().map(idea).filter(|columns| !columns.is_empty()).collect()
 }
 
 /// A name for an index on these columns that no index has.
-fn free_name(table: &Table, columns: &[String]) -> String {
-    let names = columns.iter().map(|text| text.split(' ').next().unwrap_or_default());
+fn free_name(table: &Table, columns: &[(String, String)]) -> String {
+    let names = columns.iter().map(|(name, _)| name.as_str());
     let name = format!("{}_by_{}", table.name(), names.collect::<Vec<_>>().join("_"));
     let mut numbered = (2..).map(|number| format!("{name}_{number}"));
     let taken = |name: &String| table.index(name).is_some();

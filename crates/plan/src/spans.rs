@@ -17,6 +17,7 @@ use std::borrow::Cow;
 
 use keyloom_key::{Fields, KeyFormat, Span, Type, Value};
 use keyloom_schema::{Format, Part, Predicate, Tree};
+use smallvec::{SmallVec, smallvec};
 
 use crate::constraint::Conditions;
 use crate::error::Error;
@@ -38,17 +39,23 @@ pub(crate) struct Keys<'t> {
     pub(crate) places: usize,
 }
 
+/// Values of a part; mostly one.
+pub(crate) type Points<'c> = SmallVec<[&'c Value<'static>; 1]>;
+
+/// The first values of a key.
+pub(crate) type Row<'r> = SmallVec<[Value<'r>; 4]>;
+
 /// How far conditions reach into keys.
 #[derive(Debug)]
 pub(crate) struct Reach<'c> {
     /// For each of the first parts, the values that it is fixed to, in the order of the keys.
-    pub(crate) points: Vec<Vec<&'c Value<'static>>>,
+    pub(crate) points: Vec<Points<'c>>,
     /// What is read behind each row of points.
-    pub(crate) tails: Vec<Tail>,
+    pub(crate) tails: SmallVec<[Tail; 1]>,
     /// How the part behind the points is bounded.
     pub(crate) edge: Edge,
     /// The numbers of the conditions that the spans say in full.
-    pub(crate) used: Vec<usize>,
+    pub(crate) used: SmallVec<[usize; 4]>,
     /// The number of the condition on a list that a record may meet with several of its elements.
     pub(crate) once: Option<usize>,
     /// What the reader of the plan should know.
@@ -59,7 +66,7 @@ pub(crate) struct Reach<'c> {
 #[derive(Debug)]
 pub(crate) struct Run<'r> {
     /// The values that all its keys start with.
-    pub(crate) equal: Vec<Value<'r>>,
+    pub(crate) equal: Row<'r>,
     /// The span of the fields' bytes.
     pub(crate) span: Span,
     /// The same in words; empty where nobody asks for them.
@@ -127,9 +134,9 @@ impl<'c> Reach<'c> {
     pub(crate) fn into(keys: &Keys<'_>, conditions: &'c Conditions) -> Result<Self, Error> {
         let mut reach = Self {
             points: Vec::new(),
-            tails: vec![Tail::whole()],
+            tails: smallvec![Tail::whole()],
             edge: Edge::Free,
-            used: Vec::new(),
+            used: SmallVec::new(),
             once: None,
             notes: Vec::new(),
         };
@@ -156,7 +163,7 @@ impl<'c> Reach<'c> {
             return Ok(false);
         };
         let mut row = self.first_row();
-        let mut points = Vec::with_capacity(values.len());
+        let mut points: SmallVec<[_; 1]> = SmallVec::with_capacity(values.len());
         for value in values {
             row.truncate(position);
             row.push(value.borrowed());
@@ -167,7 +174,7 @@ impl<'c> Reach<'c> {
         }
         points.sort_by(|(a, _), (b, _)| a.cmp(b));
         points.dedup_by(|(a, _), (b, _)| a == b);
-        let points: Vec<&Value<'static>> = points.into_iter().map(|(_, value)| value).collect();
+        let points: Points<'_> = points.into_iter().map(|(_, value)| value).collect();
         if points.len() > 1 && self.rows().saturating_mul(points.len()) > MAX_SPANS {
             self.hull(keys, part, number, &points)?;
             return Ok(false);
@@ -208,14 +215,17 @@ impl<'c> Reach<'c> {
             ends.reverse();
         }
         if let [Some(lower), Some(upper)] = ends {
-            self.tails = vec![Tail::between(lower, upper)];
+            self.tails = smallvec![Tail::between(lower, upper)];
             self.edge = Edge::Closed;
         }
         Ok(())
     }
 
     /// The first of the rows of points, to try values behind.
-    fn first_row(&self) -> Vec<Value<'c>> {
+    fn first_row<'r>(&self) -> Row<'r>
+    where
+        'c: 'r,
+    {
         self.points.iter().filter_map(|values| values.first().map(|value| value.borrowed())).collect()
     }
 
@@ -237,7 +247,7 @@ impl<'c> Reach<'c> {
 
     /// The spans, one for each row of points and each tail, without those that are empty; said in words if wanted.
     pub(crate) fn runs<'r>(&'r self, keys: &Keys<'_>, words: bool) -> Result<Vec<Run<'r>>, Error> {
-        let mut rows: Vec<Vec<Value<'r>>> = vec![Vec::with_capacity(self.points.len())];
+        let mut rows: SmallVec<[Row<'r>; 1]> = smallvec![Row::new()];
         for values in &self.points {
             if let ([row], [value]) = (rows.as_mut_slice(), values.as_slice()) {
                 row.push(value.borrowed());
@@ -251,7 +261,7 @@ impl<'c> Reach<'c> {
         let mut runs = Vec::with_capacity(rows.len().saturating_mul(self.tails.len()));
         for row in rows {
             for tail in &self.tails {
-                let equal: Vec<_> =
+                let equal: Row<'r> =
                     row.iter().cloned().chain(tail.equal.iter().map(Value::borrowed)).collect();
                 let span = tail.span(keys, &equal)?;
                 if !span.is_empty() {

@@ -65,6 +65,26 @@ impl FromStr for Kind {
 }
 
 impl Column {
+    /// Whether a value is as the column keeps it already; `false` may also mean that only [`coerce`](Self::coerce) knows.
+    pub(crate) fn holds(&self, value: &Value<'_>) -> bool {
+        let Kind::One(kind) = &self.kind else { return false };
+        match (kind, value) {
+            (Type::Bool, Value::Bool(_))
+            | (Type::Bytes, Value::Bytes(_))
+            | (Type::Str(_), Value::Str(_))
+            | (Type::Uuid, Value::Uuid(_))
+            | (Type::Date, Value::Date(_))
+            | (Type::Duration, Value::Duration(_))
+            | (Type::Varint, Value::Uint(_)) => true,
+            (Type::Int(width), Value::Int(number)) => width.holds_int(*number),
+            (Type::Uint(width), Value::Uint(number)) => width.holds_uint(*number),
+            (Type::F64, Value::Float(number)) => !number.is_nan(),
+            (Type::Timestamp(precision), Value::Timestamp(instant)) => instant.count(*precision).is_ok(),
+            (_, Value::Null) => self.nullable,
+            _ => false,
+        }
+    }
+
     /// The value as the column keeps it, if it can be one of its type without losing anything.
     ///
     /// Numbers go from one kind to another where they stay the same number, and text becomes a decimal, a UUID, a

@@ -7,8 +7,9 @@ mod payload;
 mod value;
 mod varint;
 
-use std::collections::{BTreeMap, btree_map};
-use std::fmt;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::{fmt, mem, vec};
 
 use keyloom_key::Value;
 
@@ -16,6 +17,9 @@ use crate::error::Error;
 pub use format::{FieldRef, Names, encode};
 pub use payload::{Field, Payload};
 pub use value::MAX_DEPTH;
+
+/// How many fields a document has room for at first, and is searched from end to end for one.
+const SMALL: usize = 8;
 
 /// Named fields with their values, in no order; a field that is absent and one that is null are different.
 ///
@@ -30,7 +34,9 @@ pub use value::MAX_DEPTH;
 /// ```
 #[derive(Clone, PartialEq, Default)]
 pub struct Document {
-    fields: BTreeMap<String, Value<'static>>,
+    /// By name. Few enough that a list is faster than a tree, with names that need no memory of their own if
+    /// they are literals.
+    fields: Vec<(Cow<'static, str>, Value<'static>)>,
     foreign: BTreeMap<u16, Value<'static>>,
 }
 
@@ -42,7 +48,7 @@ impl Document {
 
     /// The same document with this field.
     #[must_use]
-    pub fn with(mut self, name: impl Into<String>, value: impl Into<Value<'static>>) -> Self {
+    pub fn with(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value<'static>>) -> Self {
         self.set(name, value);
         self
     }
@@ -50,29 +56,47 @@ impl Document {
     /// Gives a field a value, and gives back the one it had.
     pub fn set(
         &mut self,
-        name: impl Into<String>,
+        name: impl Into<Cow<'static, str>>,
         value: impl Into<Value<'static>>,
     ) -> Option<Value<'static>> {
-        self.fields.insert(name.into(), value.into())
+        let (name, value) = (name.into(), value.into());
+        match self.fields.binary_search_by(|(own, _)| own.as_ref().cmp(&*name)) {
+            Ok(at) => self.fields.get_mut(at).map(|(_, place)| mem::replace(place, value)),
+            Err(at) => {
+                if self.fields.capacity() == 0 {
+                    self.fields.reserve_exact(SMALL);
+                }
+                self.fields.insert(at, (name, value));
+                None
+            }
+        }
     }
 
     /// A field's value.
     pub fn get(&self, name: &str) -> Option<&Value<'static>> {
-        self.fields.get(name)
+        self.place(name).and_then(|at| self.fields.get(at)).map(|(_, value)| value)
     }
 
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value<'static>> {
-        self.fields.get_mut(name)
+        self.place(name).and_then(|at| self.fields.get_mut(at)).map(|(_, value)| value)
     }
 
     /// Takes a field out, and gives back its value.
     pub fn remove(&mut self, name: &str) -> Option<Value<'static>> {
-        self.fields.remove(name)
+        self.place(name).map(|at| self.fields.remove(at).1)
+    }
+
+    /// Where a field is. Among few, lengths tell most names apart, which costs less than to compare their bytes.
+    fn place(&self, name: &str) -> Option<usize> {
+        if self.fields.len() > SMALL {
+            return self.fields.binary_search_by(|(own, _)| own.as_ref().cmp(name)).ok();
+        }
+        self.fields.iter().position(|(own, _)| own.len() == name.len() && own.as_ref() == name)
     }
 
     /// The fields by name. Does not give [`foreign`](Self::foreign) ones.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value<'static>)> + Clone {
-        self.fields.iter().map(|(name, value)| (name.as_str(), value))
+        self.fields.iter().map(|(name, value)| (name.as_ref(), value))
     }
 
     /// How many named fields there are.
@@ -111,29 +135,32 @@ impl fmt::Debug for Document {
     }
 }
 
-impl<K: Into<String>, V: Into<Value<'static>>> FromIterator<(K, V)> for Document {
+impl<K: Into<Cow<'static, str>>, V: Into<Value<'static>>> FromIterator<(K, V)> for Document {
     /// Of fields with the same name, the last one stays.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(fields: I) -> Self {
-        let fields = fields.into_iter().map(|(name, value)| (name.into(), value.into()));
-        Self { fields: fields.collect(), foreign: BTreeMap::new() }
+        let mut document = Self::new();
+        document.extend(fields);
+        document
     }
 }
 
-impl<K: Into<String>, V: Into<Value<'static>>> Extend<(K, V)> for Document {
+impl<K: Into<Cow<'static, str>>, V: Into<Value<'static>>> Extend<(K, V)> for Document {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, fields: I) {
-        self.fields.extend(fields.into_iter().map(|(name, value)| (name.into(), value.into())));
+        for (name, value) in fields {
+            self.set(name, value);
+        }
     }
 }
 
-impl<K: Into<String>, V: Into<Value<'static>>, const N: usize> From<[(K, V); N]> for Document {
+impl<K: Into<Cow<'static, str>>, V: Into<Value<'static>>, const N: usize> From<[(K, V); N]> for Document {
     fn from(fields: [(K, V); N]) -> Self {
         fields.into_iter().collect()
     }
 }
 
 impl IntoIterator for Document {
-    type Item = (String, Value<'static>);
-    type IntoIter = btree_map::IntoIter<String, Value<'static>>;
+    type Item = (Cow<'static, str>, Value<'static>);
+    type IntoIter = vec::IntoIter<Self::Item>;
 
     /// The named fields; foreign ones are dropped.
     fn into_iter(self) -> Self::IntoIter {

@@ -218,7 +218,7 @@ impl Placement {
     }
 
     /// How many bytes a place takes.
-    pub(crate) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         match self {
             Self::Ordered => 0,
             Self::Shards(_) => 2,

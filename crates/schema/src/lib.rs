@@ -44,7 +44,7 @@ pub use error::Error;
 pub use format::{CompositeRules, Format, Placement};
 pub use index::{Index, IndexBuilder, State};
 pub use ordering::Warning;
-pub use predicate::{Comparison, Operand, Predicate, RowOperand, Source, field, row};
+pub use predicate::{Comparison, Operand, Predicate, RowOperand, Source, field, quoted, row};
 pub use record::{FieldValue, Record};
 pub use table::Table;
 pub use tree::{Part, Tree};

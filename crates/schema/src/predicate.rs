@@ -23,6 +23,7 @@ use crate::table::Table;
 
 pub use evaluate::Source;
 #[cfg(feature = "sql")]
+pub use text::quoted;
 pub(crate) use text::{Literal, Name};
 
 /// What a record must be like.

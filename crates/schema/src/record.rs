@@ -201,7 +201,7 @@ pub fn column<T: FieldValue>(table: TableBuilder, name: &str, kind: Option<&str>
 
 /// Puts a field into a document, unless it is null. For the derive macro.
 #[doc(hidden)]
-pub fn put<T: FieldValue>(document: &mut Document, name: &str, field: &T) {
+pub fn put<T: FieldValue>(document: &mut Document, name: &'static str, field: &T) {
     let value = field.to_value();
     if value != Value::Null {
         document.set(name, value);

@@ -92,7 +92,21 @@ pub fn parse(text: &str) -> Result<Vec<Statement>, Error> {
 ///
 /// Placeholders without a number get the one of their place in the whole text: the first `?` is `?1`.
 pub fn parse_places(text: &str) -> Result<Vec<(Location, Statement)>, Error> {
-    let mut reader = Reader::new(text)?;
+    parse_part(text, &mut Before::default())
+}
+
+/// What of a longer text stands before a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Before {
+    /// Whole lines.
+    pub lines: u64,
+    /// Placeholders without a number.
+    pub placeholders: u32,
+}
+
+/// The statements of whole lines of a longer text, which becomes what is before the next lines.
+pub fn parse_part(text: &str, before: &mut Before) -> Result<Vec<(Location, Statement)>, Error> {
+    let mut reader = Reader::new(text, before)?;
     let mut statements = Vec::new();
     while reader.next_statement() {
         let place = reader.place();
@@ -108,7 +122,7 @@ pub fn parse_places(text: &str) -> Result<Vec<(Location, Statement)>, Error> {
 
 /// What a record must be like, from the text of a condition: `status = 'open' AND amount > 10`.
 pub fn condition(text: &str) -> Result<crate::predicate::Predicate, Error> {
-    let mut reader = Reader::new(text)?;
+    let mut reader = Reader::new(text, &mut Before::default())?;
     let condition = predicate(&reader.parsed(|parser| parser.parse_expr())?)?;
     if !reader.at_end() {
         return Err(reader.expected("the end of the condition"));

@@ -75,6 +75,8 @@ impl Table {
         let mut document = document;
         for column in &self.columns {
             match document.get_mut(&column.name) {
+                // Mostly values are of the right types, and nothing has to be made of them.
+                Some(place) if column.holds(place) => {}
                 Some(place) => *place = column.coerce(std::mem::replace(place, Value::Null))?,
                 None if column.nullable => {}
                 None => return Err(Error::value(&column.name, "missing, and the field is not nullable")),

@@ -60,7 +60,8 @@ impl Error {
     }
 
     /// The same, said of the statement that begins on this line.
-    pub(crate) fn on_line(self, line: u64) -> Self {
+    #[must_use]
+    pub fn on_line(self, line: u64) -> Self {
         match self {
             // It says its place itself.
             Self::Text(keyloom_schema::Error::Sql { line: 1.., .. }) => self,

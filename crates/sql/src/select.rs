@@ -38,6 +38,21 @@ pub(crate) enum Output {
     All(Vec<Aggregate>),
 }
 
+impl Select {
+    /// What is asked of the table: one query, or one for each end of an order that MIN and MAX look for.
+    pub(crate) fn queries(self) -> Vec<(String, Query)> {
+        let Some(table) = self.table else { return Vec::new() };
+        let ends = match &self.output {
+            Output::Each(_) => None,
+            Output::All(all) => {
+                all.iter().map(|one| one.end_of_order(&self.query)).collect::<Option<Vec<_>>>()
+            }
+        };
+        let queries = ends.unwrap_or_else(|| vec![self.query]);
+        queries.into_iter().map(|query| (table.clone(), query)).collect()
+    }
+}
+
 /// The parts of a SELECT that are supported; it is refused if it has others.
 pub(crate) struct Parts<'q> {
     at: Location,

@@ -77,6 +77,11 @@ impl<S: Store> Session<S> {
         self.settings.budget = budget;
     }
 
+    /// Whether a statement may read every key if nothing better is there. `SET allow_scan` changes it too.
+    pub fn set_allow_scan(&mut self, allowed: bool) {
+        self.settings.allow_scan = allowed;
+    }
+
     /// Whether BEGIN was said, and neither COMMIT nor ROLLBACK since.
     pub fn is_in_transaction(&self) -> bool {
         !matches!(self.transaction, Open::No)
@@ -138,7 +143,7 @@ impl<S: Store> Session<S> {
             }
             Ast::Explain { statement, .. } => {
                 define::check_explain(parsed)?;
-                self.explain(statement, context, words).await.map(Answer::Explained)
+                self.plans(statement, context, words).await.map(Answer::Explained)
             }
             Ast::Drop { .. } | Ast::Analyze(_) => {
                 self.check_alone()?;
@@ -148,6 +153,35 @@ impl<S: Store> Session<S> {
                 let write = self.prepare(parsed, context, words).await?;
                 self.write(&write).await.map(|records| Answer::Changed { records })
             }
+        }
+    }
+
+    /// How a statement would read: one plan for each read, none if it reads no table by a query.
+    ///
+    /// `EXPLAIN` may stand before it or not.
+    pub async fn explain(&self, statement: &Statement, parameters: &Parameters) -> Result<Vec<Plan>, Error> {
+        match explainable(statement)? {
+            Some(asked) => self.plans(asked, Context::new(parameters), &statement.words).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What a statement asks of which table, before any plan is made: one query for each read.
+    ///
+    /// `MIN` and `MAX` ask for the ends of an order where an index could give them.
+    pub async fn queries(
+        &self,
+        statement: &Statement,
+        parameters: &Parameters,
+    ) -> Result<Vec<(String, Query)>, Error> {
+        let context = Context::new(parameters);
+        match explainable(statement)? {
+            None => Ok(Vec::new()),
+            Some(Ast::Query(query)) => Ok(self.select(query, context).await?.queries()),
+            Some(other) => match self.prepare(other, context, &statement.words).await? {
+                Write::Insert(_) => Ok(Vec::new()),
+                Write::Modify(modify) => Ok(vec![(modify.table().to_owned(), modify.query)]),
+            },
         }
     }
 
@@ -201,7 +235,7 @@ impl<S: Store> Session<S> {
         Ok(select)
     }
 
-    async fn explain(&self, statement: &Ast, context: Context<'_>, words: &str) -> Result<Vec<Plan>, Error> {
+    async fn plans(&self, statement: &Ast, context: Context<'_>, words: &str) -> Result<Vec<Plan>, Error> {
         if let Ast::Query(query) = statement {
             let select = self.select(query, context).await?;
             return self.view().explain(&select).await;
@@ -292,6 +326,19 @@ impl<S: Store> Session<S> {
             },
             (_, Open::Yes(_) | Open::Failed) => Ok(Answer::Done("transaction rolled back".to_owned())),
         }
+    }
+}
+
+/// The statement behind EXPLAIN, or the statement itself, if it asks something of a table.
+fn explainable(statement: &Statement) -> Result<Option<&Ast>, Error> {
+    let Parsed::Other(parsed) = &statement.parsed else { return Ok(None) };
+    match &**parsed {
+        Ast::Explain { statement, .. } => {
+            define::check_explain(parsed)?;
+            Ok(Some(statement))
+        }
+        asked @ (Ast::Query(_) | Ast::Insert(_) | Ast::Update(_) | Ast::Delete(_)) => Ok(Some(asked)),
+        _ => Ok(None),
     }
 }
 

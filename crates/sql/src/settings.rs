@@ -12,7 +12,7 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Settings {
     /// Whether a statement may read every key if nothing better is there.
-    allow_scan: bool,
+    pub(crate) allow_scan: bool,
     /// What it may cost.
     pub(crate) budget: Budget,
 }

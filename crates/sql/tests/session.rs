@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use keyloom_key::Value;
 use keyloom_schema::Document;
-use keyloom_sql::{Answer, Error, Parameters, Rows, Session, parse};
+use keyloom_sql::{Answer, Before, Error, Parameters, Rows, Session, Statement, parse, parse_part};
 use keyloom_store::{MemoryStore, Wait};
 use keyloom_table::Database;
 
@@ -243,4 +243,88 @@ fn a_large_change_asks_again_before_it_writes() {
         rows(&mut session, "SELECT MIN(n), MAX(n) FROM t"),
         [[Value::Int(10_000), Value::Int(12_499)]]
     );
+}
+
+#[test]
+fn a_text_can_be_read_in_parts() {
+    let mut before = Before::default();
+    let first = parse_part("SELECT ?;\n\nSELECT\n ?;\n", &mut before).unwrap();
+    assert_eq!(first.iter().map(Statement::line).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(before, Before { lines: 4, placeholders: 2 });
+    let second = parse_part("\nSELECT ?;", &mut before).unwrap();
+    assert_eq!(second[0].line(), 6);
+    let parameters = Parameters::new().with(1_i64).with(2_i64).with(3_i64);
+    let answer = session().execute(&second[0], &parameters).wait().unwrap();
+    assert!(matches!(answer, Answer::Rows { rows, .. } if rows == [[3_i64.into()]]));
+    // Both what cannot be parsed and what is no word says its place in the whole.
+    for text in ["SELECT 1;\nSELEC 2", "SELECT 1;\n'"] {
+        let mut before = Before { lines: 10, placeholders: 0 };
+        let error = parse_part(text, &mut before).unwrap_err().to_string();
+        assert!(error.starts_with("line 12, column 1: "), "{error}");
+    }
+}
+
+#[test]
+fn a_statement_is_explained_without_being_run() {
+    let mut session = filled(10);
+    let parameters = Parameters::new();
+    for (text, plans) in [
+        ("DELETE FROM t WHERE n = 3", 1),
+        ("SELECT MIN(n), MAX(n) FROM t", 2),
+        ("SELECT 1", 0),
+        ("INSERT INTO t VALUES (3, 3)", 0),
+        ("DROP TABLE t", 0),
+    ] {
+        let statement = parse(text).unwrap().remove(0);
+        assert_eq!(session.explain(&statement, &parameters).wait().unwrap().len(), plans, "{text}");
+    }
+    assert_eq!(rows(&mut session, "SELECT id FROM t WHERE n = 3").len(), 1);
+    let scan = parse("SELECT id FROM t").unwrap().remove(0);
+    assert!(matches!(session.explain(&scan, &parameters).wait(), Err(Error::Refused(_))));
+    session.set_allow_scan(true);
+    assert_eq!(session.explain(&scan, &parameters).wait().unwrap().len(), 1);
+}
+
+#[test]
+fn a_statement_knows_its_line_and_its_text() {
+    let text =
+        "-- first\nSELECT 'a;\nb' ;\n\n-- about the next\n  SELECT\n  n FROM ü WHERE n = 'ß'; SELECT 2";
+    let statements = parse(text).unwrap();
+    let told: Vec<(u64, &str)> = statements.iter().map(|one| (one.line(), one.text())).collect();
+    assert_eq!(told, [(2, "SELECT 'a;\nb'"), (6, "SELECT\n  n FROM ü WHERE n = 'ß'"), (7, "SELECT 2")]);
+}
+
+#[test]
+fn what_a_statement_asks_is_told_without_running_it() {
+    let session = filled(3);
+    let asked = |text: &str| {
+        let statement = parse(text).unwrap().remove(0);
+        session.queries(&statement, &Parameters::new()).wait().map(|all| {
+            all.into_iter().map(|(table, query)| format!("{table}: {}", query.filter)).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(asked("SELECT id FROM t WHERE n = 1").unwrap(), ["t: n = 1"]);
+    assert_eq!(asked("EXPLAIN DELETE FROM t WHERE n < 2").unwrap(), ["t: n < 2"]);
+    assert_eq!(asked("SELECT MIN(n), MAX(id) FROM t").unwrap().len(), 2);
+    assert_eq!(asked("SELECT COUNT(*), MAX(id) FROM t").unwrap().len(), 1);
+    assert!(asked("INSERT INTO t VALUES (9, 9)").unwrap().is_empty());
+    assert!(asked("SELECT 1").unwrap().is_empty());
+    assert!(asked("DROP TABLE t").unwrap().is_empty());
+    // Nothing ran.
+    assert_eq!(asked("SELECT id FROM t WHERE n = 1").unwrap().len(), 1);
+}
+
+#[test]
+fn a_plan_is_told_with_explain_before_it_or_without() {
+    let session = filled(3);
+    let plans = |text: &str| {
+        let statement = parse(text).unwrap().remove(0);
+        session.explain(&statement, &Parameters::new()).wait()
+    };
+    assert_eq!(
+        plans("SELECT id FROM t WHERE n = 1").unwrap(),
+        plans("EXPLAIN SELECT id FROM t WHERE n = 1").unwrap()
+    );
+    assert_eq!(plans("UPDATE t SET n = 2 WHERE id = 1").unwrap()[0].index, None);
+    assert!(matches!(plans("SELECT id FROM t"), Err(Error::Refused(_))));
 }

@@ -8,21 +8,35 @@ use crate::fingerprint::Fingerprint;
 
 /// Writes that are committed as one, if all conditions hold.
 ///
-/// Of several writes to one key the last counts.
+/// Of several writes to one key the last counts. Keys and values lie in one piece of memory, so that a batch of
+/// millions costs a few allocations.
 ///
 /// ```
 /// use keyloom_store::Batch;
 /// let batch = Batch::new().put("user:1", "Ada").delete("user:2").require_absent("user:1");
 /// assert_eq!(batch.writes().len(), 2);
+/// assert_eq!(batch.writes().next(), Some((b"user:1".as_slice(), Some(b"Ada".as_slice()))));
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Batch {
-    writes: Vec<Write>,
+    /// The key and the value of each write, one behind the other; the last piece is added to.
+    bytes: Vec<Vec<u8>>,
+    places: Vec<Place>,
     conditions: Vec<Condition>,
 }
 
-/// One write of a batch.
+/// Where a write lies.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    piece: usize,
+    start: usize,
+    key: usize,
+    /// The length of the value; `None` deletes the key.
+    value: Option<usize>,
+}
+
+/// A write with bytes of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     /// The key.
@@ -76,15 +90,85 @@ impl Batch {
     }
 
     /// The same, and a key gets a value.
-    pub fn put(mut self, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
-        self.writes.push(Write { key: key.into(), value: Some(value.into()) });
+    pub fn put(mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
+        self.write(key.as_ref(), Some(value.as_ref()));
         self
     }
 
     /// The same, and a key goes, if it is there.
-    pub fn delete(mut self, key: impl Into<Vec<u8>>) -> Self {
-        self.writes.push(Write { key: key.into(), value: None });
+    pub fn delete(mut self, key: impl AsRef<[u8]>) -> Self {
+        self.write(key.as_ref(), None);
         self
+    }
+
+    /// Adds a write: a value for a key, or `None` to delete it.
+    pub fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
+        if self.bytes.is_empty() {
+            self.bytes.push(Vec::new());
+        }
+        let piece = self.bytes.len() - 1;
+        let Some(bytes) = self.bytes.last_mut() else { return };
+        let start = bytes.len();
+        bytes.extend_from_slice(key);
+        bytes.extend_from_slice(value.unwrap_or_default());
+        self.places.push(Place { piece, start, key: key.len(), value: value.map(<[u8]>::len) });
+    }
+
+    /// Adds all that another batch has, behind what this one has. Its bytes are not copied.
+    pub fn append(&mut self, other: Self) {
+        let before = self.bytes.len();
+        self.bytes.extend(other.bytes);
+        let places = other.places.into_iter();
+        self.places.extend(places.map(|place| Place { piece: before + place.piece, ..place }));
+        self.conditions.extend(other.conditions);
+    }
+
+    /// Brings the writes into the order of their keys, which is the order that stores write fastest in.
+    ///
+    /// Writes to one key stay as they are among one another. Returns the first key that is written twice.
+    pub fn sort(&mut self) -> Option<&[u8]> {
+        // The 16 bytes behind what all keys begin with lie beside their neighbours in memory; the keys themselves are
+        // looked at only where those are equal.
+        let first = self.places.first().map(|place| self.key(place))?;
+        let shared = self.places.iter().fold(first.len(), |shared, place| {
+            first.iter().zip(self.key(place)).take(shared).take_while(|(a, b)| a == b).count()
+        });
+        let head = |place: &Place| {
+            let rest = self.key(place).get(shared..).unwrap_or_default();
+            let mut head = [0; 16];
+            head.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+            u128::from_be_bytes(head)
+        };
+        let mut order: Vec<(u128, usize)> = self.places.iter().map(head).zip(0..).collect();
+        let key = |number: usize| self.places.get(number).map(|place| self.key(place)).unwrap_or_default();
+        order.sort_unstable_by(|(a, one), (b, other)| {
+            a.cmp(b).then_with(|| key(*one).cmp(key(*other))).then(one.cmp(other))
+        });
+        let next = order.iter().skip(1);
+        let twin =
+            order.iter().zip(next).position(|((a, one), (b, other))| a == b && key(*one) == key(*other));
+        // Copied, so that whoever reads them in their order goes straight through memory.
+        let mut sorted = Self { bytes: vec![Vec::with_capacity(self.size())], ..Self::default() };
+        sorted.places.reserve(order.len());
+        for (_, number) in order {
+            if let Some(place) = self.places.get(number) {
+                let (key, value) = self.look(place);
+                sorted.write(key, value);
+            }
+        }
+        (self.bytes, self.places) = (sorted.bytes, sorted.places);
+        self.places.get(twin?).map(|place| self.key(place))
+    }
+
+    fn key(&self, place: &Place) -> &[u8] {
+        self.look(place).0
+    }
+
+    fn look(&self, place: &Place) -> (&[u8], Option<&[u8]>) {
+        let bytes =
+            self.bytes.get(place.piece).and_then(|bytes| bytes.get(place.start..)).unwrap_or_default();
+        let (key, rest) = bytes.split_at_checked(place.key).unwrap_or_default();
+        (key, place.value.map(|length| rest.get(..length).unwrap_or_default()))
     }
 
     /// The same, only if this holds.
@@ -108,18 +192,30 @@ impl Batch {
         self.require(Condition::Unchanged { span, fingerprint })
     }
 
-    /// The writes, in the order they were given.
-    pub fn writes(&self) -> &[Write] {
-        &self.writes
+    /// The writes, in the order they were given: each a key with its new value, or `None` if it goes.
+    pub fn writes(&self) -> impl ExactSizeIterator<Item = (&[u8], Option<&[u8]>)> {
+        self.places.iter().map(|place| self.look(place))
+    }
+
+    /// How many bytes its keys and values have.
+    pub fn size(&self) -> usize {
+        self.bytes.iter().map(Vec::len).sum()
     }
 
     /// The conditions.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
+}
 
-    /// The writes and the conditions.
-    pub fn into_parts(self) -> (Vec<Write>, Vec<Condition>) {
-        (self.writes, self.conditions)
+/// Two batches are equal if they do the same in the same order.
+impl PartialEq for Batch {
+    fn eq(&self, other: &Self) -> bool {
+        self.conditions == other.conditions && self.writes().eq(other.writes())
     }
 }
+
+impl Eq for Batch {}
+
+#[cfg(test)]
+mod tests;

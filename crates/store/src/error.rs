@@ -35,9 +35,15 @@ pub enum Error {
     /// The data is not what was written: restore it.
     #[error("damaged: {0}")]
     Damaged(Cow<'static, str>),
+    /// The value of this key is not what was written: restore it. A scan goes on behind the key.
+    #[error("damaged: the value of key {} is not what was written", .0.escape_ascii())]
+    DamagedValue(Box<[u8]>),
     /// Whether the batch was written is not known: read before writing again.
     #[error("unknown outcome: {0}")]
     Unknown(Cow<'static, str>),
+    /// Someone wanted it to end before it was done.
+    #[error("stopped")]
+    Stopped,
     /// The store failed and takes nothing more: open it anew.
     #[error("store failed: {0}")]
     Failed(Cow<'static, str>),

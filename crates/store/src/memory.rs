@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use keyloom_key::Span;
 
-use crate::batch::{Batch, Condition, Write};
+use crate::batch::{Batch, Condition};
 use crate::capability::Capability;
 use crate::error::Error;
 use crate::fingerprint::Fingerprinter;
@@ -107,14 +107,14 @@ impl State {
         }
     }
 
-    fn write(&mut self, Write { key, value }: Write) {
+    fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
         let (sequence, oldest) = (self.sequence, self.oldest());
         let deletes = value.is_none();
-        let versions = self.keys.entry(key.clone()).or_default();
-        versions.0.insert(0, (sequence, value));
+        let versions = self.keys.entry(key.to_vec()).or_default();
+        versions.0.insert(0, (sequence, value.map(<[u8]>::to_vec)));
         versions.trim(oldest);
         if deletes || versions.0.len() > 1 {
-            self.stale.push(key);
+            self.stale.push(key.to_vec());
         }
     }
 
@@ -158,20 +158,19 @@ impl MemoryStore {
         self.shared.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn commit_now(&self, batch: Batch) -> Result<Sequence, Error> {
-        let (writes, conditions) = batch.into_parts();
-        if writes.iter().any(|write| write.key.is_empty()) {
+    fn commit_now(&self, batch: &Batch) -> Result<Sequence, Error> {
+        if batch.writes().any(|(key, _)| key.is_empty()) {
             return Err(Error::Refused("the empty key".into()));
         }
         let mut state = self.write();
-        if let Some(failed) = conditions.iter().find(|condition| !state.holds(condition)) {
+        if let Some(failed) = batch.conditions().iter().find(|condition| !state.holds(condition)) {
             return Err(Error::Conflict(Box::new(failed.clone())));
         }
         if let Some(age) = self.snapshot_age {
             state.expire(age);
         }
         state.sequence += 1;
-        writes.into_iter().for_each(|write| state.write(write));
+        batch.writes().for_each(|(key, value)| state.write(key, value));
         if state.snapshots.is_empty() {
             state.sweep();
         }
@@ -227,7 +226,7 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, batch: Batch) -> impl Future<Output = Result<Sequence, Error>> + Send {
-        ready(self.commit_now(batch))
+        ready(self.commit_now(&batch))
     }
 
     fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send {

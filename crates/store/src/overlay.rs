@@ -57,7 +57,7 @@ impl Overlay {
         self.keys.insert(key.into(), None);
     }
 
-    /// Takes in a write of a batch.
+    /// Takes in a write.
     pub fn write(&mut self, Write { key, value }: Write) {
         self.keys.insert(key, value);
     }

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use keyloom_plan::TreeStatistics;
+use keyloom_plan::{Statistics, TreeStatistics};
 use keyloom_schema::{Format, Tree};
 use keyloom_store::{Batch, Direction, Limits, Read, Store};
 
@@ -41,9 +41,16 @@ impl<S: Store> Database<S> {
     }
 }
 
+impl<S: Store> Database<S> {
+    /// What [`analyze`](Self::analyze) has counted, and the planner goes by.
+    pub fn statistics(&self) -> Statistics {
+        self.catalog().statistics.clone()
+    }
+}
+
 /// Counts a tree page by page.
 async fn count(read: &impl Read, tree: &Tree) -> Result<TreeStatistics, Error> {
-    let mut counter = Counter::new(tree);
+    let mut counter = TreeCounter::new(tree);
     let mut left = Some(tree.span());
     while let Some(span) = left.take() {
         let look = |key: &[u8], _: &[u8]| {
@@ -55,7 +62,24 @@ async fn count(read: &impl Read, tree: &Tree) -> Result<TreeStatistics, Error> {
     Ok(counter.finish())
 }
 
-struct Counter {
+/// Counts the keys of a tree as ANALYZE does: in bounded memory, whoever reads them.
+///
+/// ```
+/// use keyloom_schema::Table;
+/// use keyloom_table::TreeCounter;
+/// let table = Table::named("t").column("a", "u8").column("b", "u8").key(["a", "b"]).build()?;
+/// let mut counter = TreeCounter::new(table.primary());
+/// for (a, b) in [(1_u8, 1_u8), (1, 2), (2, 1)] {
+///     let mut key = Vec::new();
+///     table.primary().key(&[a.into(), b.into()], &mut key)?;
+///     counter.add(table.primary(), &key);
+/// }
+/// let counted = counter.finish();
+/// assert_eq!((counted.rows, counted.distinct), (3, vec![2, 3]));
+/// # Ok::<(), keyloom_schema::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TreeCounter {
     statistics: TreeStatistics,
     /// Every so manieth key is a sample.
     stride: u64,
@@ -64,14 +88,16 @@ struct Counter {
     parts: usize,
 }
 
-impl Counter {
-    fn new(tree: &Tree) -> Self {
+impl TreeCounter {
+    /// Nothing counted yet.
+    pub fn new(tree: &Tree) -> Self {
         let parts = if *tree.format() == Format::Native { tree.declared() } else { 0 };
         let statistics = TreeStatistics { rows: 0, distinct: vec![0; parts], samples: Vec::new() };
         Self { statistics, stride: 1, last: Vec::new(), parts }
     }
 
-    fn add(&mut self, tree: &Tree, key: &[u8]) {
+    /// Takes in the next key: keys come in their order.
+    pub fn add(&mut self, tree: &Tree, key: &[u8]) {
         for (part, distinct) in (1..=self.parts).zip(&mut self.statistics.distinct) {
             // Keys come in their order: a value is new if the key before began otherwise.
             let lead = tree.lead(key, part).unwrap_or(key);
@@ -95,7 +121,8 @@ impl Counter {
         self.last.extend_from_slice(key);
     }
 
-    fn finish(self) -> TreeStatistics {
+    /// What was counted.
+    pub fn finish(self) -> TreeStatistics {
         self.statistics
     }
 }

@@ -131,6 +131,9 @@ impl<S: Store> Database<S> {
                 ControlFlow::Continue(())
             };
             left = self.store().scan(&span, Direction::Forward, BATCH, look).await?.rest;
+            if keys.is_empty() {
+                continue;
+            }
             self.store().commit(keys.into_iter().fold(Batch::new(), Batch::delete)).await?;
         }
         Ok(())

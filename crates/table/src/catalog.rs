@@ -92,7 +92,7 @@ impl Catalog {
                     let statistics = analyze::decode(&value).ok_or_else(|| damaged("statistics"))?;
                     catalog.statistics.0.insert(u32::from_be_bytes(tree), statistics);
                 }
-                Some((b'b', _)) => {}
+                Some((b'b' | b'l', _)) => {}
                 _ => {
                     return Err(damaged(
                         "keys: one is of no known kind; a later version may have written it",

@@ -139,6 +139,15 @@ pub(crate) fn index_entries(
     Ok(entries)
 }
 
+/// How many bytes each entry that a record has in an index takes, of keys and of values.
+///
+/// The index need not be there: it is [described](Table::describe_index) only.
+pub fn entry_sizes(table: &Table, index: &Index, document: &Document) -> Result<Vec<(usize, usize)>, Error> {
+    let key = record_key(table, &table.key_values(document))?;
+    let entries = index_entries(table, index, document, &key)?;
+    Ok(entries.iter().map(|entry| (entry.key.len(), entry.value.len())).collect())
+}
+
 /// The entries of a record in all indexes, each with the index's number.
 pub(crate) fn all_entries(
     table: &Table,

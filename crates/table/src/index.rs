@@ -30,6 +30,10 @@ impl IndexDefinition {
         self.tree
     }
 
+    pub(crate) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
     fn encode(&self) -> Vec<u8> {
         [self.tree.to_be_bytes().as_slice(), self.fields.to_string().as_bytes()].concat()
     }

@@ -6,6 +6,7 @@
 //! │00 00 00 00│'i'│ name │           a plain index
 //! │00 00 00 00│'s'│ tree, 4 bytes │  statistics of a tree
 //! │00 00 00 00│'b'│ tree, 4 bytes │  how far an index has been filled
+//! │00 00 00 00│'l'│ load, 8 bytes │  how far a load has come that was cut off
 //! │tree id    │ place │ key │        a record or an index entry
 //! ```
 //!
@@ -38,6 +39,11 @@ pub(crate) fn statistics(tree: u32) -> Vec<u8> {
 /// The key of how far an index has been filled.
 pub(crate) fn progress(tree: u32) -> Vec<u8> {
     catalog(b'b', &tree.to_be_bytes())
+}
+
+/// The key of how far a load has come.
+pub(crate) fn load(identity: u64) -> Vec<u8> {
+    catalog(b'l', &identity.to_be_bytes())
 }
 
 /// All keys of the catalog.

@@ -35,6 +35,7 @@
 //! - [`Database::begin`]: transactions over several tables, serializable.
 //! - [`Database::create_index`] on a table that has records, [`Database::verify`], [`Database::repair`],
 //!   [`Database::analyze`].
+//! - [`Database::inspect_key`]: what a raw key of the store is.
 //! - [`Index`]: a key and its sorted set of values, without a record. [`Items`]: raw byte keys.
 //!
 //! All calls are async, because a cluster is; [`keyloom_store::Wait`] waits for them where there is no runtime.
@@ -53,27 +54,34 @@ mod error;
 mod execute;
 mod expire;
 mod index;
+mod inspect;
 mod items;
 mod keyspace;
 mod load;
+mod loader;
 mod reader;
 mod records;
 mod row;
 mod segments;
+mod sort;
 mod staged;
 mod table;
 mod transaction;
 mod verify;
 
+pub use analyze::TreeCounter;
 pub use build::Filled;
 pub use change::{Change, Update, When};
 pub use database::{Clock, Database};
+pub use entries::entry_sizes;
 pub use error::Error;
 pub use execute::{Examined, PageLimits};
 pub use index::{Index, Keys};
+pub use inspect::{KeyKind, KeyMeaning, KeyPiece, Owner};
 pub use items::{ItemQuery, Items};
 pub use keyloom_plan::{Cursor, Plan, Query};
 pub use load::Loaded;
+pub use loader::{Existing, Loader, Merged};
 pub use reader::{Found, Match};
 pub use records::Records;
 pub use row::Row;

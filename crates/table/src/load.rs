@@ -1,8 +1,12 @@
 //! Loading many records at once: sorted first, then written in their order, a group of them as one commit.
 
-use keyloom_schema::Document;
-use keyloom_store::{Batch, Fingerprint, Limits, Store};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use keyloom_schema::{Document, Table as Definition};
+use keyloom_store::{Batch, Direction, Fingerprint, Limits, Read, Store};
 
 use crate::database::{Patience, is_version};
 use crate::entries;
@@ -11,6 +15,10 @@ use crate::table::Table;
 
 /// How many bytes of records and entries are sorted and committed as one group.
 const GROUP: usize = 512 << 20;
+/// How many records go from the thread that makes them to the one that encodes them at once.
+const CHUNK: usize = 256;
+/// How many chunks may wait in between.
+const WAITING: usize = 8;
 
 /// How far a load has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,40 +58,16 @@ impl<S: Store> Table<S> {
     ) -> Result<u64, Error> {
         let catalog = self.database().newest().await?;
         let table = catalog.table(self.name())?;
-        let mut group = Group::of(table);
-        for document in documents.by_ref() {
-            let document = table.check(document.into())?;
-            let key = entries::record_key(table, &table.key_values(&document))?;
-            for (number, entry) in entries::all_entries(table, &document, &key)? {
-                group.push(number + 1, Row { key: entry.key, value: entry.value, unique: entry.unique });
-            }
-            let mut payload = Vec::with_capacity(128);
-            entries::payload(table, &document, &mut payload)?;
-            group.push(0, Row { key, value: payload, unique: false });
-            group.records += 1;
-            if group.bytes >= GROUP {
-                break;
-            }
-        }
+        // In a table that is empty nothing can be in the way, and one condition says so for all.
+        let empty = before == 0 && is_empty(self.database().store(), table).await?;
+        let group = gather(table, documents, empty)?;
         let records = group.records;
         if records == 0 {
             return Ok(0);
         }
-        group.sort();
-        group.check(table, before)?;
-        // In a table that is empty nothing can be in the way, and one condition says so for all.
-        let empty = before == 0 && self.is_empty(table).await?;
-        let mut batch = Batch::new().require(catalog.version.unchanged());
+        let mut batch = group.into_batch(table, before)?.require(catalog.version.unchanged());
         if empty {
             batch = batch.require_unchanged(table.primary().span(), Fingerprint::empty());
-        }
-        for Tree { id, rows, .. } in group.trees {
-            for row in rows {
-                if !empty && (row.unique || id == table.primary().id()) {
-                    batch = batch.require_absent(row.key.clone());
-                }
-                batch = batch.put(row.key, row.value);
-            }
         }
         match self.database().store().commit(batch).await {
             Ok(_) => Ok(records),
@@ -99,113 +83,145 @@ impl<S: Store> Table<S> {
             Err(error) => Err(error.into()),
         }
     }
+}
 
-    async fn is_empty(&self, table: &keyloom_schema::Table) -> Result<bool, Error> {
-        let look = |_: &[u8], _: &[u8]| ControlFlow::Break(());
-        let direction = keyloom_store::Direction::Forward;
-        let page =
-            self.database().store().scan(&table.primary().span(), direction, Limits::rows(1), look).await?;
-        Ok(page.rows == 0)
+async fn is_empty(read: &impl Read, table: &Definition) -> Result<bool, Error> {
+    let look = |_: &[u8], _: &[u8]| ControlFlow::Break(());
+    Ok(read.scan(&table.primary().span(), Direction::Forward, Limits::rows(1), look).await?.rows == 0)
+}
+
+/// Encodes the next records, as many as a group may have, on a thread beside the one that makes them.
+fn gather<'t, D: Into<Document>>(
+    table: &'t Definition,
+    documents: &mut impl Iterator<Item = D>,
+    empty: bool,
+) -> Result<Group<'t>, Error> {
+    let mut chunks =
+        std::iter::from_fn(|| Some(documents.by_ref().take(CHUNK).map(Into::into).collect::<Vec<_>>()))
+            .take_while(|chunk| !chunk.is_empty());
+    let mut group = Group::of(table, empty);
+    let Some(first) = chunks.next() else { return Ok(group) };
+    let few = first.len() < CHUNK;
+    group.add(first)?;
+    if few {
+        return Ok(group);
     }
+    let (full, (send, receive)) = (AtomicBool::new(false), sync_channel(WAITING));
+    thread::scope(|scope| {
+        let encoder = scope.spawn(|| group.encode(receive, &full));
+        // If none is received any more, the encoder has met an error and returns it.
+        while !full.load(Ordering::Relaxed)
+            && let Some(chunk) = chunks.next()
+            && send.send(chunk).is_ok()
+        {}
+        drop(send);
+        joined(encoder)
+    })
+}
+
+/// What a thread returns; a panic goes on here.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Records and entries that are committed as one.
-struct Group {
-    /// The primary key's, then each index's.
-    trees: Vec<Tree>,
+pub(crate) struct Group<'t> {
+    table: &'t Definition,
+    /// Whether nothing is in the table yet.
+    empty: bool,
+    /// What goes to the primary key's tree, then to each index's.
+    trees: Vec<Batch>,
     records: u64,
-    bytes: usize,
+    payload: Vec<u8>,
 }
 
-/// What goes to one tree.
-struct Tree {
-    id: u32,
-    /// The number of the index; `None` is the primary key.
-    index: Option<usize>,
-    rows: Vec<Row>,
-}
-
-#[derive(Default)]
-struct Row {
-    key: Vec<u8>,
-    value: Vec<u8>,
-    /// Whether another row with its key is a violation of a unique index.
-    unique: bool,
-}
-
-impl Group {
-    fn of(table: &keyloom_schema::Table) -> Self {
-        let primary = Tree { id: table.primary().id(), index: None, rows: Vec::new() };
-        let indexes = table.indexes().iter().enumerate();
-        let indexes = indexes.map(|(number, index)| Tree {
-            id: index.tree().id(),
-            index: Some(number),
-            rows: Vec::new(),
-        });
-        Self { trees: std::iter::once(primary).chain(indexes).collect(), records: 0, bytes: 0 }
+impl<'t> Group<'t> {
+    pub(crate) fn of(table: &'t Definition, empty: bool) -> Self {
+        let trees = vec![Batch::new(); 1 + table.indexes().len()];
+        Self { table, empty, trees, records: 0, payload: Vec::new() }
     }
 
-    fn push(&mut self, tree: usize, row: Row) {
-        self.bytes += row.key.len() + row.value.len();
-        if let Some(tree) = self.trees.get_mut(tree) {
-            tree.rows.push(row);
+    /// Takes in chunks until there are no more, and says when the group is full.
+    fn encode(mut self, chunks: Receiver<Vec<Document>>, full: &AtomicBool) -> Result<Self, Error> {
+        for chunk in chunks {
+            self.add(chunk)?;
+            let size: usize = self.trees.iter().map(Batch::size).sum();
+            full.store(size >= GROUP, Ordering::Relaxed);
         }
+        Ok(self)
     }
 
-    /// Brings all rows into the order of their keys, which begin with the number of their tree.
-    fn sort(&mut self) {
-        self.trees.sort_unstable_by_key(|tree| tree.id);
-        for tree in &mut self.trees {
-            tree.rows = sorted(std::mem::take(&mut tree.rows));
-        }
-    }
-
-    /// Refuses two records with the same key, or with the same values in a unique index.
-    fn check(&self, table: &keyloom_schema::Table, before: u64) -> Result<(), Error> {
-        for tree in &self.trees {
-            let pairs = tree.rows.iter().zip(tree.rows.iter().skip(1));
-            // Other indexes have two such entries only of records with the same key.
-            let mut same =
-                pairs.filter(|(row, next)| row.key == next.key && (row.unique || tree.index.is_none()));
-            let Some((row, _)) = same.next() else { continue };
-            if let Some(number) = tree.index {
-                return Err(crate::apply::violation(table, number, &row.key));
+    fn add(&mut self, documents: Vec<Document>) -> Result<(), Error> {
+        for document in documents {
+            let document = self.table.check(document)?;
+            let key = entries::record_key(self.table, &self.table.key_values(&document))?;
+            for (number, entry) in entries::all_entries(self.table, &document, &key)? {
+                self.push(number + 1, &entry.key, &entry.value, entry.unique);
             }
-            let values = table.primary().values(&row.key)?;
-            let key = table.primary().parts().iter().zip(values);
-            let key =
-                key.map(|(part, value)| keyloom_schema::field(&part.name).eq(value.into_owned()).to_string());
-            let key = key.collect::<Vec<_>>().join(", ");
-            let from = before + 1;
-            let reason =
-                format!("{}: two records with {key} among those from number {from} on", table.name());
-            return Err(Error::Exists(reason.into()));
+            let mut payload = std::mem::take(&mut self.payload);
+            payload.clear();
+            entries::payload(self.table, &document, &mut payload)?;
+            self.push(0, &key, &payload, true);
+            self.payload = payload;
+            self.records += 1;
         }
         Ok(())
     }
+
+    /// Puts a row into a tree; `alone` says that no other may have its key.
+    pub(crate) fn push(&mut self, tree: usize, key: &[u8], value: &[u8], alone: bool) {
+        let Some(tree) = self.trees.get_mut(tree) else { return };
+        tree.write(key, Some(value));
+        if alone && !self.empty {
+            *tree = std::mem::take(tree).require_absent(key);
+        }
+    }
+
+    /// All rows in the order of their keys. Two records with the same key, or with the same values in a unique index,
+    /// are refused.
+    pub(crate) fn into_batch(self, table: &Definition, before: u64) -> Result<Batch, Error> {
+        let mut trees = self.trees;
+        let sort = |tree: &mut Batch| tree.sort().map(<[u8]>::to_vec);
+        let twins: Vec<Option<Vec<u8>>> = if self.records < CHUNK as u64 {
+            trees.iter_mut().map(sort).collect()
+        } else {
+            thread::scope(|scope| {
+                let sorting: Vec<_> = trees.iter_mut().map(|tree| scope.spawn(move || sort(tree))).collect();
+                sorting.into_iter().map(joined).collect()
+            })
+        };
+        let mut twins = twins.into_iter();
+        if let Some(twin) = twins.next().flatten() {
+            return Err(same_key(table, &twin, before));
+        }
+        // Other indexes have two entries with one key only of records with one key.
+        let unique =
+            table.indexes().iter().enumerate().zip(twins).filter(|((_, index), _)| index.is_unique());
+        for ((number, _), twin) in unique {
+            if let Some(twin) = twin {
+                return Err(crate::apply::violation(table, number, &twin));
+            }
+        }
+        let ids = std::iter::once(table.primary()).chain(table.indexes().iter().map(|index| index.tree()));
+        let mut trees: Vec<_> = ids.map(keyloom_schema::Tree::id).zip(trees).collect();
+        trees.sort_by_key(|(id, _)| *id);
+        let mut all = Batch::new();
+        trees.into_iter().for_each(|(_, tree)| all.append(tree));
+        Ok(all)
+    }
 }
 
-/// The rows in the order of their keys.
-///
-/// Keys of a tree begin alike. The 16 bytes behind that are compared as a number, which lies beside its neighbours in
-/// memory; the keys themselves are looked at only where those are equal.
-fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
-    let Some(first) = rows.first() else { return rows };
-    let shared = rows.iter().fold(first.key.len(), |shared, row| {
-        let alike = first.key.iter().zip(&row.key).take(shared).take_while(|(a, b)| a == b);
-        alike.count()
-    });
-    let mut order: Vec<(u128, usize)> = rows
-        .iter()
-        .enumerate()
-        .map(|(number, row)| {
-            let rest = row.key.get(shared..).unwrap_or_default();
-            let mut head = [0; 16];
-            head.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
-            (u128::from_be_bytes(head), number)
-        })
-        .collect();
-    let key = |number: usize| rows.get(number).map(|row| &row.key);
-    order.sort_unstable_by(|(a, one), (b, other)| a.cmp(b).then_with(|| key(*one).cmp(&key(*other))));
-    order.into_iter().filter_map(|(_, number)| rows.get_mut(number).map(std::mem::take)).collect()
+fn same_key(table: &Definition, key: &[u8], before: u64) -> Error {
+    let values = match table.primary().values(key) {
+        Ok(values) => values,
+        Err(error) => return error.into(),
+    };
+    let fields = table.primary().parts().iter().zip(values);
+    let fields =
+        fields.map(|(part, value)| keyloom_schema::field(&part.name).eq(value.into_owned()).to_string());
+    let fields = fields.collect::<Vec<_>>().join(", ");
+    let from = before + 1;
+    Error::Exists(
+        format!("{}: two records with {fields} among those from number {from} on", table.name()).into(),
+    )
 }

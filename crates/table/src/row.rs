@@ -31,8 +31,9 @@ impl std::fmt::Debug for Row<'_> {
 }
 
 impl<'a> Row<'a> {
+    /// A record of a table by its key and value in the store.
     #[inline]
-    pub(crate) fn record(table: &'a Table, key: &'a [u8], payload: &'a [u8]) -> Result<Self, Error> {
+    pub fn record(table: &'a Table, key: &'a [u8], payload: &'a [u8]) -> Result<Self, Error> {
         Self::new(table, table.primary(), key, key, payload, true)
     }
 
@@ -79,6 +80,11 @@ impl<'a> Row<'a> {
     #[inline]
     pub fn get(&self, name: &str) -> Result<Value<'_>, Error> {
         self.value(name).map_err(Error::Schema)
+    }
+
+    /// Whether it has fields that the table did not declare when it was written.
+    pub fn has_undeclared(&self) -> bool {
+        self.payload.has_undeclared()
     }
 
     /// The whole record.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use keyloom_key::Span;
 use keyloom_schema::{Index, Table as Definition};
-use keyloom_store::{Direction, Limits, Overlay, Read, Store};
+use keyloom_store::{Direction, Error as StoreError, Limits, Overlay, Read, Store};
 
 use crate::database::{Database, Patience};
 use crate::entries::{self, Entry, EntryValue};
@@ -42,20 +42,38 @@ pub enum Wrong {
     Other,
     /// An entry has no record that is like it.
     Stale,
-    /// The bytes of a record or an entry are damaged: restore them; they cannot be mended from elsewhere.
+    /// The bytes of a record or an entry are not what one has.
     Damaged(String),
+    /// The bytes are not those that were written: their checksum says so.
+    Unreadable,
+}
+
+impl Difference {
+    /// Whether [`repair`](Database::repair) can mend it.
+    ///
+    /// A record cannot be mended from elsewhere: restore a backup. An entry that cannot be read and that no record has
+    /// may be one that is just being written: drop the index and create it anew.
+    pub fn can_be_mended(&self) -> bool {
+        self.index.is_some() && !(self.wrong == Wrong::Unreadable && self.record.is_empty())
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("a record has no entry"),
+            Self::Other => f.write_str("an entry says something else than its record"),
+            Self::Stale => f.write_str("an entry has no record like it"),
+            Self::Damaged(reason) => write!(f, "damaged: {reason}"),
+            Self::Unreadable => f.write_str("damaged: the checksum is not that of its bytes"),
+        }
+    }
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let index = self.index.as_deref().unwrap_or("primary");
-        let what = match &self.wrong {
-            Wrong::Missing => "a record has no entry".to_owned(),
-            Wrong::Other => "an entry says something else than its record".to_owned(),
-            Wrong::Stale => "an entry has no record like it".to_owned(),
-            Wrong::Damaged(reason) => format!("damaged: {reason}"),
-        };
-        write!(f, "{} {index}: {what}: {} │ ", self.table, self.fields)?;
+        write!(f, "{} {index}: {}: {} │ ", self.table, self.wrong, self.fields)?;
         self.key.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
@@ -74,6 +92,15 @@ pub struct Verified {
 impl<S: Store> Database<S> {
     /// Compares every index of a table with its records, in both directions, page by page, each in one snapshot.
     pub async fn verify(&self, table: &str) -> Result<Verified, Error> {
+        self.verify_with(table, |_| ()).await
+    }
+
+    /// The same, and tells after every page what was found so far.
+    pub async fn verify_with(
+        &self,
+        table: &str,
+        mut progress: impl FnMut(&Verified) + Send,
+    ) -> Result<Verified, Error> {
         self.refresh().await?;
         let definition = self.catalog().table(table)?.clone();
         let mut verified = Verified::default();
@@ -81,18 +108,21 @@ impl<S: Store> Database<S> {
         while let Some(span) = left.take() {
             let snapshot = self.store().snapshot().await?;
             left = records(&snapshot, &definition, &span, &mut verified).await?;
+            progress(&verified);
         }
         for index in definition.indexes() {
             let mut left = Some(index.tree().span());
             while let Some(span) = left.take() {
                 let snapshot = self.store().snapshot().await?;
                 left = index_page(&snapshot, &definition, index, &span, &mut verified).await?;
+                progress(&verified);
             }
         }
         Ok(verified)
     }
 
-    /// Mends what [`verify`](Self::verify) finds, unless `dry_run`; returns what it found.
+    /// Mends what [`verify`](Self::verify) finds and [can be](Difference::can_be_mended), unless `dry_run`; returns what
+    /// it found.
     ///
     /// Every mend reads the record and the entry anew and happens only if both are still as they were.
     pub async fn repair(&self, table: &str, dry_run: bool) -> Result<Verified, Error> {
@@ -105,32 +135,51 @@ impl<S: Store> Database<S> {
         Ok(verified)
     }
 
-    async fn mend(&self, difference: &Difference) -> Result<(), Error> {
-        let Some(name) = &difference.index else { return Ok(()) };
+    /// Mends one difference that [`verify`](Self::verify) found, if it is still there and
+    /// [can be mended](Difference::can_be_mended); says whether it was.
+    pub async fn mend(&self, difference: &Difference) -> Result<bool, Error> {
+        let Some(name) = difference.index.as_ref().filter(|_| difference.can_be_mended()) else {
+            return Ok(false);
+        };
         let mut patience = Patience::new();
         loop {
             let catalog = self.catalog();
             let definition = catalog.table(&difference.table)?;
-            let Some(index) = definition.index(name) else { return Ok(()) };
+            let Some(index) = definition.index(name) else { return Ok(false) };
             let recorded = Recorded::new(self.store());
-            let wanted = wanted(&recorded, definition, index, difference).await?;
-            let is = recorded.get(&difference.key, <[u8]>::to_vec).await?;
+            let wanted = match wanted(&recorded, definition, index, difference).await {
+                Err(error) if is_unreadable(&error) => return Ok(false),
+                wanted => wanted?,
+            };
+            let is = match recorded.get(&difference.key, <[u8]>::to_vec).await {
+                // It cannot be a condition. Its record is one, and an entry changes only with its record.
+                Err(StoreError::DamagedValue(_)) if !difference.record.is_empty() => Some(Vec::new()),
+                found => found?,
+            };
+            // Whose record it was is not known; now it is an entry, so somebody has written it since.
+            if difference.record.is_empty() && is.as_deref().is_some_and(|is| EntryValue::parse(is).is_some())
+            {
+                return Ok(false);
+            }
             let mut writes = Overlay::new();
             match wanted {
                 Some(value) if is.as_ref() != Some(&value) => writes.put(difference.key.clone(), value),
                 None if is.is_some() => writes.delete(difference.key.clone()),
-                _ => return Ok(()),
+                _ => return Ok(false),
             }
             let batch = recorded.batch(writes).require(catalog.version.unchanged());
             match self.store().commit(batch).await {
-                Ok(_) => return Ok(()),
-                Err(keyloom_store::Error::Conflict(condition)) => {
-                    self.overtaken(&condition, &mut patience).await?
-                }
+                Ok(_) => return Ok(true),
+                Err(StoreError::Conflict(condition)) => self.overtaken(&condition, &mut patience).await?,
                 Err(error) => return Err(error.into()),
             }
         }
     }
+}
+
+/// Whether a value's checksum is wrong.
+fn is_unreadable(error: &Error) -> bool {
+    matches!(error, Error::Store(StoreError::DamagedValue(_)))
 }
 
 /// The value that an entry should have; `None` if it should not be there.
@@ -153,37 +202,37 @@ async fn records(
     span: &Span,
     verified: &mut Verified,
 ) -> Result<Option<Span>, Error> {
-    let (rows, rest) = page(read, span).await?;
+    let Compared { rows, unreadable, rest } = page(read, span).await?;
     for (record, payload) in rows {
         verified.records += 1;
         let document = match entries::document(table, &record, &payload) {
             Ok(document) => document,
             Err(error) => {
-                verified.differences.push(Difference {
-                    table: table.name().to_owned(),
-                    index: None,
-                    wrong: Wrong::Damaged(error.to_string()),
-                    fields: String::new(),
-                    key: record.clone(),
-                    record,
-                });
+                let wrong = Wrong::Damaged(error.to_string());
+                verified.differences.push(difference(table, None, wrong, record.clone(), record));
                 continue;
             }
         };
         for (number, entry) in entries::all_entries(table, &document, &record)? {
             let Some(index) = table.indexes().get(number) else { continue };
             let Entry { key, value, .. } = entry;
-            let wrong = match read.get(&key, |found| found == value).await? {
-                Some(true) => continue,
-                Some(false) => Wrong::Other,
-                None => Wrong::Missing,
+            let wrong = match read.get(&key, |found| found == value).await {
+                Ok(Some(true)) => continue,
+                Ok(Some(false)) => Wrong::Other,
+                Ok(None) => Wrong::Missing,
+                Err(StoreError::DamagedValue(_)) => Wrong::Unreadable,
+                Err(error) => return Err(error.into()),
             };
             // An index that is being filled lacks entries by right.
             if index.state() == keyloom_schema::State::Building && wrong == Wrong::Missing {
                 continue;
             }
-            verified.differences.push(difference(table, index, wrong, key, record.clone()));
+            verified.differences.push(difference(table, Some(index), wrong, key, record.clone()));
         }
+    }
+    if let Some(record) = unreadable {
+        verified.records += 1;
+        verified.differences.push(difference(table, None, Wrong::Unreadable, record.clone(), record));
     }
     Ok(rest)
 }
@@ -196,49 +245,77 @@ async fn index_page(
     span: &Span,
     verified: &mut Verified,
 ) -> Result<Option<Span>, Error> {
-    let (rows, rest) = page(read, span).await?;
+    let Compared { rows, unreadable, rest } = page(read, span).await?;
     for (key, value) in rows {
         verified.entries += 1;
         let Some(entry) = EntryValue::parse(&value) else {
             let wrong = Wrong::Damaged("it is not what an entry is".to_owned());
-            verified.differences.push(difference(table, index, wrong, key, Vec::new()));
+            verified.differences.push(difference(table, Some(index), wrong, key, Vec::new()));
             continue;
         };
         let record = entry.primary_key.to_vec();
-        let found = read.get(&record, |payload| entries::document(table, &record, payload)).await?;
-        let expected = match found {
+        let expected = match read.get(&record, |payload| entries::document(table, &record, payload)).await {
             // A damaged record was reported among the records.
-            Some(Err(_)) => continue,
-            Some(Ok(document)) => entries::index_entries(table, index, &document, &record)?,
-            None => Vec::new(),
+            Ok(Some(Err(_))) | Err(StoreError::DamagedValue(_)) => continue,
+            Ok(Some(Ok(document))) => entries::index_entries(table, index, &document, &record)?,
+            Ok(None) => Vec::new(),
+            Err(error) => return Err(error.into()),
         };
         // One that says something else was found from its record.
         if !expected.iter().any(|entry| entry.key == key) {
-            verified.differences.push(difference(table, index, Wrong::Stale, key, record));
+            verified.differences.push(difference(table, Some(index), Wrong::Stale, key, record));
+        }
+    }
+    if let Some(key) = unreadable {
+        verified.entries += 1;
+        // One that a record has was found from it.
+        if !verified.differences.iter().any(|difference| difference.key == key) {
+            let found = difference(table, Some(index), Wrong::Unreadable, key, Vec::new());
+            verified.differences.push(found);
         }
     }
     Ok(rest)
 }
 
-type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+/// A page of a tree.
+struct Compared {
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The key behind them whose value cannot be read.
+    unreadable: Option<Vec<u8>>,
+    /// What is left of the span.
+    rest: Option<Span>,
+}
 
-async fn page(read: &impl Read, span: &Span) -> Result<(Rows, Option<Span>), Error> {
-    let mut rows = Rows::new();
+async fn page(read: &impl Read, span: &Span) -> Result<Compared, Error> {
+    let mut rows = Vec::new();
     let look = |key: &[u8], value: &[u8]| {
         rows.push((key.to_vec(), value.to_vec()));
         ControlFlow::Continue(())
     };
-    let page = read.scan(span, Direction::Forward, PAGE, look).await?;
-    Ok((rows, page.rest))
+    match read.scan(span, Direction::Forward, PAGE, look).await {
+        Ok(page) => Ok(Compared { rows, unreadable: None, rest: page.rest }),
+        // A key outside of the span is not behind what was read: going on there might never end.
+        Err(StoreError::DamagedValue(key)) if span.contains(&key) => {
+            let rest = Span { start: [&*key, &[0]].concat(), end: span.end.clone() };
+            Ok(Compared { rows, unreadable: Some(key.into()), rest: Some(rest) })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
-fn difference(table: &Definition, index: &Index, wrong: Wrong, key: Vec<u8>, record: Vec<u8>) -> Difference {
-    let tree = index.tree();
+fn difference(
+    table: &Definition,
+    index: Option<&Index>,
+    wrong: Wrong,
+    key: Vec<u8>,
+    record: Vec<u8>,
+) -> Difference {
+    let tree = index.map_or(table.primary(), Index::tree);
     let values = tree.values(&key).or_else(|_| tree.declared_values(&key)).unwrap_or_default();
     let pairs = tree.parts().iter().zip(values);
     let pairs =
         pairs.map(|(part, value)| keyloom_schema::field(&part.name).eq(value.into_owned()).to_string());
     let fields = pairs.collect::<Vec<_>>().join(", ");
-    let (table, index) = (table.name().to_owned(), Some(index.name().to_owned()));
-    Difference { table, index, wrong, fields, key, record }
+    let index = index.map(|index| index.name().to_owned());
+    Difference { table: table.name().to_owned(), index, wrong, fields, key, record }
 }

@@ -15,14 +15,16 @@ mod shop;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use keyloom_lmdb::LmdbStore;
-use keyloom_store::{Durability, Error, Wait};
-use keyloom_table::Database;
+use keyloom_schema::Tree;
+use keyloom_store::{Direction, Durability, Error, Limits, Read, Wait};
+use keyloom_table::{Database, Difference, Wrong};
 use keyloom_testkit::child;
 use shop::Model;
 
@@ -83,9 +85,70 @@ fn a_flipped_byte_in_a_record_is_found_and_named() {
     let mut key = Vec::new();
     orders.definition().unwrap().primary().key(&[(*id).into()], &mut key).unwrap();
     let named = format!("the value of key {} is not what was written", key.escape_ascii());
-    for error in [orders.get([*id]).wait().unwrap_err(), shop.verify("orders").wait().unwrap_err()] {
-        assert!(error.to_string().contains(&named), "{error}");
+    let error = orders.get([*id]).wait().unwrap_err();
+    assert!(error.to_string().contains(&named), "{error}");
+    let found = shop.verify("orders").wait().unwrap();
+    let [Difference { index: None, wrong: Wrong::Unreadable, fields, key: found, .. }] =
+        found.differences.as_slice()
+    else {
+        panic!("{found:?}")
+    };
+    assert_eq!((fields.as_str(), found), (format!("id = {id}").as_str(), &key));
+}
+
+/// Flips a byte in the value of a key, wherever it lies in the file.
+fn flip_value(bytes: &mut [u8], key: &[u8], value: &[u8]) {
+    let row = [key, value].concat();
+    let places: Vec<usize> =
+        (0..bytes.len() - row.len()).filter(|at| bytes[*at..].starts_with(&row)).collect();
+    assert!(!places.is_empty());
+    places.iter().for_each(|at| bytes[*at + key.len()] ^= 1);
+}
+
+/// The walk goes on behind what cannot be read: all of it is listed, and entries are written anew from their records.
+#[test]
+fn every_damaged_value_is_listed_and_entries_are_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.klm");
+    write(&path);
+    let mut bytes = fs::read(&path).unwrap();
+    let shop = Database::open(shop::store(&path, Durability::Synced)).wait().unwrap();
+    let orders = shop.table("orders").wait().unwrap().definition().unwrap();
+    let rows = |tree: &Tree| {
+        let mut rows = Vec::new();
+        let look = |key: &[u8], value: &[u8]| {
+            rows.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        };
+        shop.store().scan(&tree.span(), Direction::Forward, Limits::default(), look).wait().unwrap();
+        rows
+    };
+    let (records, index) = (rows(orders.primary()), &orders.indexes()[2]);
+    let entries = rows(index.tree());
+    let (first, last) = (&records[0], &records[records.len() - 1]);
+    // An entry of a record that is whole.
+    let is_of =
+        |entry: &&(Vec<u8>, Vec<u8>), record: &[u8]| entry.1.windows(record.len()).any(|part| part == record);
+    let entry = entries.iter().find(|entry| !is_of(entry, &first.0) && !is_of(entry, &last.0)).unwrap();
+    drop(shop);
+    for (key, value) in [first, last, entry] {
+        flip_value(&mut bytes, key, value);
     }
+    fs::write(&path, bytes).unwrap();
+
+    let shop = Database::open(shop::store(&path, Durability::Synced)).wait().unwrap();
+    let found = shop.verify("orders").wait().unwrap();
+    assert_eq!(found.records, u64::try_from(records.len()).unwrap());
+    let mut wrong: Vec<_> = found.differences.iter().map(|one| (&one.key, one.can_be_mended())).collect();
+    wrong.sort();
+    let mut expected = vec![(&first.0, false), (&last.0, false), (&entry.0, true)];
+    expected.sort();
+    assert_eq!(wrong, expected);
+    assert!(found.differences.iter().all(|one| one.wrong == Wrong::Unreadable), "{found:?}");
+    shop.repair("orders", false).wait().unwrap();
+    let left = shop.verify("orders").wait().unwrap().differences;
+    assert!(left.len() == 2 && left.iter().all(|one| one.index.is_none()), "{left:?}");
+    assert_eq!(shop.store().get(&entry.0, <[u8]>::to_vec).wait().unwrap().as_ref(), Some(&entry.1));
 }
 
 /// Where the byte of a round is, and what it becomes.

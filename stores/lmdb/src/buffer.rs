@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use heed::RoTxn;
 use keyloom_key::Span;
-use keyloom_store::{Batch, Direction, Error, Limits, Look, Overlay, Page, Sequence};
+use keyloom_store::{Batch, Direction, Error, Limits, Look, Overlay, Page, Sequence, Write};
 
 use crate::condition::{Now, check};
 use crate::engine::Engine;
@@ -99,14 +99,15 @@ impl Buffer {
         if !state.open || (waiting > 0 && waiting + entries > self.entries) {
             return Ok(Admission::Closed(batch));
         }
-        let (writes, conditions) = batch.into_parts();
-        if !conditions.is_empty() {
-            check(&Front { state: &state, engine, txn: &*engine.read()? }, &conditions)?;
+        if !batch.conditions().is_empty() {
+            check(&Front { state: &state, engine, txn: &*engine.read()? }, batch.conditions())?;
         }
         let sequence = Sequence(state.sequence.0 + 1);
         state.sequence = sequence;
         let fresh = &mut state.fresh;
-        writes.into_iter().for_each(|write| fresh.overlay.write(write));
+        for (key, value) in batch.writes() {
+            fresh.overlay.write(Write { key: key.to_vec(), value: value.map(<[u8]>::to_vec) });
+        }
         let before = fresh.entries;
         fresh.entries += entries;
         fresh.last = Some(sequence);

@@ -37,8 +37,7 @@ impl Engine {
         env.clear_stale_readers().map_err(engine)?;
         let (data, meta) = open_databases(&env)?;
         if created && let Some(folder) = path.parent() {
-            // The file's name must survive a crash as the file does.
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| file(folder, &error))?;
+            sync_folder(folder)?;
         }
         Ok(Self { env, data, meta })
     }
@@ -93,6 +92,11 @@ impl Engine {
         let number = bytes.try_into().map_err(|_| Error::Damaged("the sequence is not a number".into()))?;
         Ok(Sequence(u64::from_be_bytes(number)))
     }
+}
+
+/// Syncs a folder: a file's name must survive a crash as the file does.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| file(folder, &error))
 }
 
 #[allow(unsafe_code, reason = "mapping a file is unsafe: another program may change it behind the map")]

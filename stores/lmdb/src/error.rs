@@ -19,14 +19,7 @@ pub(crate) fn engine(error: heed::Error) -> Error {
             Error::Full("the file has grown to its map size: open it with a larger one".into())
         }
         heed::Error::Mdb(MdbError::Panic) => failed("the root of the file could not be written"),
-        heed::Error::Io(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
-            ) =>
-        {
-            Error::Full(said.into())
-        }
+        heed::Error::Io(error) if is_full(&error) => Error::Full(said.into()),
         // LMDB says so of a write that was cut short, as it is when the disk gets full. After a failed sync it is
         // safe to go on too: what the next transaction relies on was synced before, and it writes all its pages.
         heed::Error::Io(error) if error.raw_os_error() == Some(EIO) => {
@@ -46,5 +39,10 @@ pub(crate) fn failed(reason: &str) -> Error {
 
 /// An error of the file system.
 pub(crate) fn file(path: &std::path::Path, error: &std::io::Error) -> Error {
-    Error::Failed(format!("{}: {error}", path.display()).into())
+    let said = format!("{}: {error}", path.display()).into();
+    if is_full(error) { Error::Full(said) } else { Error::Failed(said) }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }

@@ -34,10 +34,12 @@
 mod buffer;
 mod condition;
 mod config;
+mod copy;
 mod engine;
 mod error;
 mod flusher;
 mod lock;
+mod part;
 mod scan;
 mod snapshot;
 mod store;
@@ -46,5 +48,6 @@ mod value;
 mod writer;
 
 pub use config::Options;
+pub use copy::Compacted;
 pub use snapshot::LmdbSnapshot;
 pub use store::{LmdbStore, MAX_KEY};

@@ -1,8 +1,13 @@
-//! Where processes that write wait for each other: with a time-out, and each in its turn.
+//! Where processes wait for each other, with a time-out: those that write, each in its turn, and those that have the file
+//! open for one that replaces it.
 //!
 //! LMDB has a lock of its own, and waits for it without limit. Ours is taken first. It is two files: who writes holds
 //! `FILE.writer`, who is next holds `FILE.waiter`. A process that goes on writing must pass by `FILE.waiter` for each
 //! group, so it cannot push aside the one that waits there.
+//!
+//! Everyone who has the file open shares `FILE.open`. Who puts another file in its place must have it alone: those who had
+//! the old one open would go on writing to a file that has no name any more. It is a file of its own because the name
+//! stays while the file changes.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -36,14 +41,72 @@ impl Drop for Writing<'_> {
     }
 }
 
+/// That the file is open, or that one alone has it, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    _file: File,
+}
+
+impl Hold {
+    /// Shares the file with all who have it open; waits for one who replaces it.
+    pub(crate) fn shared(path: &Path, timeout: Duration) -> Result<Self, Error> {
+        let place = Place::open(path, "open")?;
+        let busy = || Error::Busy(format!("{}: is being compacted or restored", path.display()).into());
+        place.wait(File::try_lock_shared, timeout, busy)?;
+        Ok(Self { _file: place.file })
+    }
+
+    /// Has the file alone, whether it is there or not; waits for those who have it open.
+    pub(crate) fn alone(path: &Path, timeout: Duration) -> Result<Self, Error> {
+        let place = Place::open(path, "open")?;
+        let busy =
+            || Error::Busy(format!("{}: is open elsewhere: close it there first", path.display()).into());
+        place.wait(File::try_lock, timeout, busy)?;
+        Ok(Self { _file: place.file })
+    }
+
+    /// Has the file alone if it was ever opened as a store; what was not has nobody to wait for.
+    pub(crate) fn alone_if_store(path: &Path, timeout: Duration) -> Result<Option<Self>, Error> {
+        match path.with_added_extension("open").exists() {
+            true => Self::alone(path, timeout).map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+impl Place {
+    fn open(path: &Path, name: &str) -> Result<Self, Error> {
+        let path = path.with_added_extension(name);
+        let file = File::options().create(true).write(true).truncate(false).open(&path);
+        file.map(|file| Self { file, path: path.clone() }).map_err(|error| self::file(&path, &error))
+    }
+
+    /// Tries to lock until the time-out.
+    fn wait(
+        &self,
+        lock: impl Fn(&File) -> Result<(), TryLockError>,
+        timeout: Duration,
+        busy: impl FnOnce() -> Error,
+    ) -> Result<(), Error> {
+        let start = Instant::now();
+        let mut pause = Duration::from_micros(100);
+        loop {
+            match lock(&self.file) {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::Error(error)) => return Err(file(&self.path, &error)),
+                Err(TryLockError::WouldBlock) if start.elapsed() >= timeout => return Err(busy()),
+                Err(TryLockError::WouldBlock) => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(2));
+                }
+            }
+        }
+    }
+}
+
 impl WriterLock {
     pub(crate) fn open(path: &Path, timeout: Duration) -> Result<Self, Error> {
-        let place = |name| {
-            let path = path.with_added_extension(name);
-            let file = File::options().create(true).write(true).truncate(false).open(&path);
-            file.map(|file| Place { file, path: path.clone() }).map_err(|error| self::file(&path, &error))
-        };
-        Ok(Self { writer: place("writer")?, waiter: place("waiter")?, timeout })
+        Ok(Self { writer: Place::open(path, "writer")?, waiter: Place::open(path, "waiter")?, timeout })
     }
 
     /// Waits for the right to write, as long as the time-out allows.
@@ -67,22 +130,9 @@ impl WriterLock {
     }
 
     fn wait_at<'a>(&self, place: &'a Place, start: Instant) -> Result<Writing<'a>, Error> {
-        let mut pause = Duration::from_micros(100);
-        loop {
-            match place.file.try_lock() {
-                Ok(()) => return Ok(Writing(place)),
-                Err(TryLockError::Error(error)) => return Err(file(&place.path, &error)),
-                Err(TryLockError::WouldBlock) if start.elapsed() >= self.timeout => {
-                    let waited = self.timeout;
-                    return Err(Error::Busy(
-                        format!("another process has been writing for {waited:?}").into(),
-                    ));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(2));
-                }
-            }
-        }
+        let waited = self.timeout;
+        let busy = || Error::Busy(format!("another process has been writing for {waited:?}").into());
+        place.wait(File::try_lock, waited.saturating_sub(start.elapsed()), busy)?;
+        Ok(Writing(place))
     }
 }

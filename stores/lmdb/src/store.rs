@@ -10,9 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use keyloom_key::Span;
-use keyloom_store::{
-    Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Sequence, Store, Write,
-};
+use keyloom_store::{Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Sequence, Store};
 use tokio::sync::oneshot;
 
 use crate::buffer::{Admission, Buffer};
@@ -20,7 +18,7 @@ use crate::config::Options;
 use crate::engine::Engine;
 use crate::error::file;
 use crate::flusher::{Flusher, Request};
-use crate::lock::WriterLock;
+use crate::lock::{Hold, WriterLock};
 use crate::snapshot::{LmdbSnapshot, Snapshots};
 use crate::writer::{Commit, Writer};
 
@@ -45,6 +43,8 @@ struct Shared {
     // opened again.
     way: Way,
     _thread: Thread,
+    // Last of all: until here the file must not be replaced.
+    _hold: Hold,
 }
 
 /// The way of a commit.
@@ -189,12 +189,12 @@ async fn ask<T, Q>(
 }
 
 /// Refuses keys that LMDB does not take, before anything is written.
-fn check_keys(writes: &[Write]) -> Result<(), Error> {
-    for write in writes {
-        match write.key.len() {
+fn check_keys(batch: &Batch) -> Result<(), Error> {
+    for (key, _) in batch.writes() {
+        match key.len() {
             0 => return Err(Error::Refused("the empty key".into())),
             length if length > MAX_KEY => {
-                let start = write.key.get(..32).unwrap_or_default().escape_ascii();
+                let start = key.get(..32).unwrap_or_default().escape_ascii();
                 let reason = format!("a key of {length} bytes ({start}…), where {MAX_KEY} is the most");
                 return Err(Error::Refused(reason.into()));
             }
@@ -205,7 +205,7 @@ fn check_keys(writes: &[Write]) -> Result<(), Error> {
 }
 
 /// The path from the root, with its links followed, so that a file has one name.
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     let (Some(name), parent) = (path.file_name(), path.parent()) else {
         return Err(Error::Failed(format!("{}: not the name of a file", path.display()).into()));
     };
@@ -216,6 +216,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 
 impl Shared {
     fn open(path: &Path, options: Options) -> Result<Self, Error> {
+        let hold = Hold::shared(path, options.busy_timeout)?;
         let engine = Engine::open(path, options)?;
         let lock = WriterLock::open(path, options.busy_timeout)?;
         let snapshots = Arc::new(Snapshots::new(options.max_snapshot_age));
@@ -240,7 +241,7 @@ impl Shared {
                 (Way::Synced(commits), Thread::start(move || writer.run(&received))?)
             }
         };
-        Ok(Self { engine, snapshots, way, _thread: thread })
+        Ok(Self { engine, snapshots, way, _thread: thread, _hold: hold })
     }
 }
 
@@ -289,12 +290,9 @@ impl Store for LmdbStore {
     }
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
-        check_keys(batch.writes())?;
+        check_keys(&batch)?;
         match &self.shared.way {
-            Way::Synced(commits) => {
-                let (writes, conditions) = batch.into_parts();
-                ask(commits, |answer| Commit { writes, conditions, answer }).await
-            }
+            Way::Synced(commits) => ask(commits, |answer| Commit { batch, answer }).await,
             Way::Buffered { buffer, requests } => match buffer.admit(self.engine(), batch)? {
                 Admission::Done { sequence, flush } => {
                     if flush {

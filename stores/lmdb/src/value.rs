@@ -31,8 +31,6 @@ pub(crate) fn seal(key: &[u8], value: &[u8], into: &mut impl Write) -> std::io::
 pub(crate) fn open<'a>(key: &[u8], sealed: &'a [u8]) -> Result<&'a [u8], Error> {
     match sealed.split_last_chunk() {
         Some((value, found)) if *found == checksum(key, value) => Ok(value),
-        _ => Err(Error::Damaged(
-            format!("the value of key {} is not what was written", key.escape_ascii()).into(),
-        )),
+        _ => Err(Error::DamagedValue(key.into())),
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
-use keyloom_store::{Condition, Error, Sequence, Write};
+use keyloom_store::{Batch, Error, Sequence};
 use tokio::sync::oneshot;
 
 use crate::condition::{Seen, check};
@@ -15,11 +16,12 @@ use crate::transaction::Transaction;
 
 /// The most commits that share a sync: enough to pay for it, few enough to answer soon.
 const GROUP: usize = 1_024;
+/// The part of a commit's time that the next one may wait for others to share its sync.
+const PATIENCE: u32 = 8;
 
 /// A commit that waits.
 pub(crate) struct Commit {
-    pub(crate) writes: Vec<Write>,
-    pub(crate) conditions: Vec<Condition>,
+    pub(crate) batch: Batch,
     pub(crate) answer: oneshot::Sender<Result<Sequence, Error>>,
 }
 
@@ -32,31 +34,39 @@ pub(crate) struct Writer {
     pub(crate) failed: Option<String>,
 }
 
+/// What a commit is answered.
+type Answer = (oneshot::Sender<Result<Sequence, Error>>, Result<Sequence, Error>);
+
 impl Writer {
     /// Serves commits until nobody can send any more.
     pub(crate) fn run(mut self, commits: &Receiver<Commit>) {
+        let mut group = Vec::new();
         loop {
-            let first = match commits.recv_timeout(self.snapshots.pause()) {
-                Ok(first) => first,
-                Err(RecvTimeoutError::Timeout) => {
-                    self.snapshots.expire(&self.engine);
-                    continue;
+            if group.is_empty() {
+                match commits.recv_timeout(self.snapshots.pause()) {
+                    Ok(first) => group.push(first),
+                    Err(RecvTimeoutError::Timeout) => {
+                        self.snapshots.expire(&self.engine);
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return,
                 }
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            let mut group = vec![first];
-            while group.len() < GROUP
-                && let Ok(next) = commits.try_recv()
-            {
-                group.push(next);
+                group.extend(commits.try_iter().take(GROUP - 1));
             }
             self.snapshots.expire(&self.engine);
-            self.serve(group);
+            let start = Instant::now();
+            let answers = self.serve(std::mem::take(&mut group));
+            // Who is answered now mostly comes again at once: to wait a moment for them all costs less than another sync.
+            let (patience, answered) = (start.elapsed() / PATIENCE, answers.len());
+            group.extend(commits.try_iter().take(GROUP));
+            let crowd = GROUP.min(answered + group.len());
+            answers.into_iter().for_each(|(to, outcome)| drop(to.send(outcome)));
+            gather(commits, &mut group, crowd, patience);
         }
     }
 
-    /// Commits a group and answers each of its members.
-    fn serve(&mut self, group: Vec<Commit>) {
+    /// Commits a group; what each of its members is to be answered.
+    fn serve(&mut self, group: Vec<Commit>) -> Vec<Answer> {
         let outcomes = match (&self.failed, self.lock.take()) {
             (Some(reason), _) => Ok(group.iter().map(|_| Err(failed(reason))).collect()),
             (None, Ok(_writing)) => self.commit(&group),
@@ -66,26 +76,19 @@ impl Writer {
             }
             (None, Err(error)) => Err(error),
         };
-        match outcomes {
-            Ok(outcomes) => {
-                for (commit, outcome) in group.into_iter().zip(outcomes) {
-                    let _ = commit.answer.send(outcome);
-                }
-            }
+        let outcomes = match outcomes {
+            Ok(outcomes) => outcomes,
             Err(Error::Unknown(reason)) => {
                 self.failed = Some(reason.to_string());
-                for commit in group {
-                    let _ = commit.answer.send(Err(Error::Unknown(reason.clone())));
-                }
+                group.iter().map(|_| Err(Error::Unknown(reason.clone()))).collect()
             }
             // Nothing of the group was written. One member may have been the cause: try each alone.
-            Err(_) if group.len() > 1 => group.into_iter().for_each(|commit| self.serve(vec![commit])),
-            Err(error) => {
-                if let Some(commit) = group.into_iter().next() {
-                    let _ = commit.answer.send(Err(error));
-                }
+            Err(_) if group.len() > 1 => {
+                return group.into_iter().flat_map(|commit| self.serve(vec![commit])).collect();
             }
-        }
+            Err(error) => vec![Err(error)],
+        };
+        group.into_iter().map(|commit| commit.answer).zip(outcomes).collect()
     }
 
     /// Runs a group in one transaction: what becomes of each member, or why nothing was written.
@@ -94,14 +97,14 @@ impl Writer {
         let before = self.engine.sequence(&txn)?;
         let mut last = before;
         let mut outcomes = Vec::with_capacity(group.len());
-        for Commit { writes, conditions, .. } in group {
+        for Commit { batch, .. } in group {
             // Conditions are checked before the first write of their batch, so a conflict leaves nothing to undo.
-            outcomes.push(match check(&Seen(&self.engine, &txn), conditions) {
+            outcomes.push(match check(&Seen(&self.engine, &txn), batch.conditions()) {
                 Err(Error::Conflict(condition)) => Err(Error::Conflict(condition)),
                 checked => {
                     checked?;
-                    for write in writes {
-                        txn.write(&write.key, write.value.as_deref())?;
+                    for (key, value) in batch.writes() {
+                        txn.write(key, value)?;
                     }
                     last = Sequence(last.0 + 1);
                     Ok(last)
@@ -112,6 +115,19 @@ impl Writer {
             txn.commit(last)?;
         }
         Ok(outcomes)
+    }
+}
+
+/// Waits until so many commits are there, or as long as patience lasts. Does not wait for the first.
+fn gather(commits: &Receiver<Commit>, group: &mut Vec<Commit>, crowd: usize, patience: Duration) {
+    if crowd < 2 {
+        return;
+    }
+    let end = Instant::now() + patience;
+    while group.len() < crowd
+        && let Ok(next) = commits.recv_timeout(end.saturating_duration_since(Instant::now()))
+    {
+        group.push(next);
     }
 }
 

@@ -96,7 +96,7 @@ fn a_flipped_byte_in_a_value_is_found_and_named() {
     let store = open(&path);
     assert!(store.get(b"good", |_| ()).unwrap().is_some());
     match store.get(b"bad", |_| ()) {
-        Err(Error::Damaged(reason)) => assert!(reason.contains("key bad"), "{reason}"),
+        Err(error @ Error::DamagedValue(_)) => assert!(error.to_string().contains("key bad"), "{error}"),
         other => panic!("{other:?}"),
     }
 }

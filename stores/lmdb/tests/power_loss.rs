@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use keyloom_key::Span;
 use keyloom_lmdb::{LmdbStore, Options};
-use keyloom_store::{Batch, Blocking, Direction, Durability, Limits, Write};
+use keyloom_store::{Batch, Blocking, Direction, Durability, Error, Limits, Wait};
 use keyloom_testkit::{child, disk};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -50,10 +50,10 @@ fn states() -> Vec<Rows> {
     let mut rows = Rows::new();
     let mut states = vec![rows.clone()];
     for number in 1..=COMMITS {
-        for Write { key, value } in batch(number).into_parts().0 {
+        for (key, value) in batch(number).writes() {
             match value {
-                Some(value) => rows.insert(key, value),
-                None => rows.remove(&key),
+                Some(value) => rows.insert(key.to_vec(), value.to_vec()),
+                None => rows.remove(key),
             };
         }
         states.push(rows.clone());
@@ -66,6 +66,10 @@ fn states() -> Vec<Rows> {
 fn as_a_child() {
     let Some((task, path)) = child::task() else { return };
     let mut marks = disk::marks(&path);
+    if task == "copy" {
+        copy(&path);
+        return marks.write_all(b"1").unwrap();
+    }
     let durability = match task.as_str() {
         "synced" => Durability::Synced,
         _ => Durability::Buffered { entries: 150, interval: Duration::from_millis(2) },
@@ -84,6 +88,23 @@ fn as_a_child() {
         }
         marks.write_all(number.to_string().as_bytes()).unwrap();
     }
+}
+
+/// Copies a store to the file that `part` is the beginning of, when the disk has room again and does its work.
+fn copy(part: &Path) {
+    let store = Blocking::new(LmdbStore::open(part.with_extension("klm")).unwrap());
+    for number in 1..=COMMITS {
+        store.commit(batch(number)).unwrap();
+    }
+    let place = part.with_extension("");
+    for fault in ["space", "sync"] {
+        disk::fail(fault);
+        let copied = store.inner().copy_to(&place, false).wait();
+        assert!(matches!(copied, Err(Error::Full(_) | Error::Failed(_))), "{fault}: {copied:?}");
+        assert!(!place.exists() && !part.exists(), "{fault}: something is left");
+    }
+    disk::heal();
+    store.inner().copy_to(&place, false).wait().unwrap();
 }
 
 /// Opens an image.
@@ -141,4 +162,19 @@ fn synced_commits_survive_a_power_failure() {
 #[test]
 fn flushed_commits_survive_a_power_failure() {
     survives("buffered");
+}
+
+/// A copy takes its place only when it is on the disk: else a power failure would leave a half under a good name.
+#[test]
+fn a_copy_survives_a_power_failure_when_it_takes_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = folder.path().join("copy.part");
+    assert!(disk::run("copy", &part).success());
+    let states = states();
+    let images = disk::images(&part, SEEDS, |image| {
+        let store = open(&folder.path().join("image.klm"), &image.bytes).unwrap();
+        assert_eq!(check(&store, &states), Ok(usize::try_from(COMMITS).unwrap()), "{}", image.at);
+    });
+    assert_eq!(images, 1, "nothing happens to it behind its promise");
+    assert!(fs::metadata(folder.path().join("copy")).unwrap().len() > 0);
 }

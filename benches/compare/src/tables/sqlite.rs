@@ -1,4 +1,5 @@
-//! SQLite: prepared statements, everything in its cache and its map; the table as one writes it, and clustered by its key.
+//! SQLite, with prepared statements: as a program has it that adds orders as they come and sets nothing, and at its best,
+//! with rows that were sorted by hand and everything in its cache and its map.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,8 +15,10 @@ pub(crate) struct Sqlite(Mutex<Connection>);
 /// How SQLite keeps the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// By row id, with an index for the primary key: what `CREATE TABLE` gives.
-    Plain,
+    /// By row id in the order in which they came, with an index for the primary key: what `CREATE TABLE` gives.
+    Arrival,
+    /// The same, but sorted by the primary key beforehand.
+    Sorted,
     /// By the primary key: what `WITHOUT ROWID` gives, the best for such a key.
     Clustered,
 }
@@ -43,7 +46,9 @@ impl Sqlite {
         connection.pragma_update(None, "journal_mode", "DELETE")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         let mut sorted: Vec<&Order> = orders.iter().collect();
-        sorted.sort_unstable_by(|a, b| (&a.user, a.date, a.id).cmp(&(&b.user, b.date, b.id)));
+        if form != Form::Arrival {
+            sorted.sort_unstable_by(|a, b| (&a.user, a.date, a.id).cmp(&(&b.user, b.date, b.id)));
+        }
         let transaction = connection.transaction()?;
         let rows = if form == Form::Clustered { "WITHOUT ROWID" } else { "" };
         transaction.execute_batch(&format!("{TABLE} {rows}"))?;
@@ -63,6 +68,13 @@ impl Sqlite {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         // A checkpoint every 40 MB, not every 4.
         Ok(connection.pragma_update(None, "wal_autocheckpoint", 10_000)?)
+    }
+
+    /// The same file with SQLite's own settings: a cache of 2 MB, filled by calls to the system.
+    pub(crate) fn with_own_settings(self) -> Result<Self, Error> {
+        let path = self.connection().path().unwrap_or_default().to_owned();
+        drop(self);
+        Ok(Self(Mutex::new(Connection::open(path)?)))
     }
 
     /// From now on commits are synced like this: OFF, NORMAL or FULL.

@@ -8,7 +8,7 @@ use crate::implies::some_implies;
 use crate::order::{Delivery, Sequence};
 use crate::plan::{Access, Class, Order, Plan, Stretch};
 use crate::planner::Asked;
-use crate::spans::{Edge, Keys, Reach, Run};
+use crate::spans::{Edge, Keys, Reach, Row, Run};
 use crate::statistics::TreeStatistics;
 
 /// What one tree can do, and what speaks for it. The plan is made of the best only.
@@ -239,7 +239,7 @@ fn place<'r>(tree: &Tree, reach: &Reach<'_>, runs: Vec<Run<'r>>) -> Result<Vec<(
                     } else {
                         format!("{}, place {place}", run.text)
                     };
-                    let (equal, span) = (Vec::new(), run.span.clone());
+                    let (equal, span) = (Row::new(), run.span.clone());
                     placed.push((Run { equal, span, text }, tree.at(place, &run.span)));
                 }
             }

@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use keyloom_key::{KeyFormat, Native, Span, Value};
 use keyloom_schema::{Comparison, Format, Part, Predicate, field};
+use smallvec::smallvec;
 
 use crate::constraint::Conditions;
 use crate::error::Error;
@@ -87,9 +88,8 @@ impl Reach<'_> {
         part: &Part,
         conditions: &Conditions,
     ) -> Result<(), Error> {
-        let on: Vec<_> = conditions.on(&part.name).filter(|(_, one)| is_of_element(one)).collect();
         let mut best: Option<(Edge, usize, bool, Tail)> = None;
-        for (number, condition) in on {
+        for (number, condition) in conditions.on(&part.name).filter(|(_, one)| is_of_element(one)) {
             let found = match condition {
                 Predicate::Range { lower, upper, .. } => self.range(keys, part, lower, upper)?,
                 Predicate::BeginsWith { start, .. } => self.begins_with(keys, part, start)?,
@@ -106,7 +106,7 @@ impl Reach<'_> {
                 if let Predicate::Row { fields, comparison, values } = condition
                     && let Some((exact, tails)) = self.row(keys, fields, *comparison, values)?
                 {
-                    self.tails = tails;
+                    self.tails = tails.into();
                     self.edge = Edge::Open;
                     self.used.extend(exact.then_some(number));
                     return Ok(());
@@ -114,7 +114,7 @@ impl Reach<'_> {
             }
         }
         if let Some((edge, number, exact, tail)) = best {
-            self.tails = vec![tail];
+            self.tails = smallvec![tail];
             self.edge = edge;
             if part.many {
                 self.once = Some(number);

@@ -32,7 +32,7 @@ pub(super) fn unknown(what: &str, name: &str) -> Error {
 
 impl Entry {
     pub(super) fn new(what: &'static str, document: Document) -> Self {
-        Self { what, fields: document.into_iter().collect() }
+        Self { what, fields: document.into_iter().map(|(name, value)| (name.into_owned(), value)).collect() }
     }
 
     pub(super) fn read(what: &'static str, value: Value<'static>) -> Result<Self, Error> {

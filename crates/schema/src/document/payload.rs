@@ -72,6 +72,11 @@ impl<'a> Payload<'a> {
         self.len() == 0
     }
 
+    /// Whether there are fields that stand with their names: none was declared when the record was written.
+    pub fn has_undeclared(&self) -> bool {
+        self.undeclared_len > 0
+    }
+
     /// The value of the declared field with this id, or `None` if the record has none; null is a value.
     #[inline]
     pub fn get(&self, id: u16) -> Result<Option<Value<'a>>, Error> {
@@ -152,11 +157,13 @@ impl<'a> Payload<'a> {
             let value = value.into_owned();
             match field {
                 FieldRef::Id(id) => match names.name(id) {
-                    Some(name) => drop(document.set(name, value)),
+                    Some(name) => drop(document.set(name.to_owned(), value)),
                     None => document.set_foreign(id, value),
                 },
                 // Declared fields came first.
-                FieldRef::Name(name) if document.get(name).is_none() => drop(document.set(name, value)),
+                FieldRef::Name(name) if document.get(name).is_none() => {
+                    drop(document.set(name.to_owned(), value))
+                }
                 FieldRef::Name(_) => {}
             }
         }

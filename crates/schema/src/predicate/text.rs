@@ -37,6 +37,16 @@ impl fmt::Display for Name<'_> {
     }
 }
 
+/// A name as SQL takes it: in quotes where it must be.
+///
+/// ```
+/// assert_eq!(keyloom_schema::quoted("orders"), "orders");
+/// assert_eq!(keyloom_schema::quoted("order"), "\"order\"");
+/// ```
+pub fn quoted(name: &str) -> String {
+    format!("{:#}", Name(name))
+}
+
 /// Words that a name must be quoted to be.
 const RESERVED: &str = "ALL AND ANY AS ASC BETWEEN BY CASE CAST CHECK CONSTRAINT CREATE CURRENT_DATE CURRENT_TIME \
     CURRENT_TIMESTAMP DELETE DESC DISTINCT ELSE END EXCLUDE EXISTS FALSE FOREIGN FROM GROUP HAVING \

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 
+use super::Before;
 use crate::error::Error;
 
 /// Standard SQL, with names in any script and lists that may be empty.
@@ -41,13 +42,22 @@ pub(super) fn wrong(at: Location, reason: impl Into<Cow<'static, str>>) -> Error
 }
 
 impl Reader {
-    pub(super) fn new(text: &str) -> Result<Self, Error> {
+    /// Reads a text, of which something stands `before`; that becomes what is before the next text.
+    pub(super) fn new(text: &str, before: &mut Before) -> Result<Self, Error> {
+        let lines = before.lines;
+        let behind = |at: Location| Location::new(at.line + lines, at.column);
+        before.lines += u64::try_from(text.matches('\n').count()).unwrap_or_default();
         let mut tokens = Vec::new();
         Tokenizer::new(&Keyloom, text)
             .tokenize_with_location_into_buf(&mut tokens)
-            .map_err(|error| wrong(error.location, error.message))?;
+            .map_err(|error| wrong(behind(error.location), error.message))?;
+        if lines > 0 {
+            for TokenWithSpan { span, .. } in &mut tokens {
+                *span = Span::new(behind(span.start), behind(span.end));
+            }
+        }
         check_operators(&tokens)?;
-        number_placeholders(&mut tokens);
+        number_placeholders(&mut tokens, &mut before.placeholders);
         Ok(Self { parser: Parser::new(&Keyloom).with_tokens_with_locations(tokens) })
     }
 
@@ -189,12 +199,11 @@ impl Reader {
 }
 
 /// Gives each placeholder without a number the one of its place.
-fn number_placeholders(tokens: &mut [TokenWithSpan]) {
-    let mut count = 0_u32;
+fn number_placeholders(tokens: &mut [TokenWithSpan], count: &mut u32) {
     for token in tokens {
         match &mut token.token {
             Token::Placeholder(name) if name == "?" => {
-                count += 1;
+                *count += 1;
                 *name = format!("?{count}");
             }
             _ => {}

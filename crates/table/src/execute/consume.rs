@@ -34,7 +34,7 @@ pub(super) struct Consumer<'a, V> {
     visit: V,
     pub(super) examined: Examined,
     /// Entries that wait for their records.
-    pending: Vec<Pending>,
+    pending: Pending,
     sorter: Option<(Fields, Sorter)>,
     /// The last entry that was dealt with.
     last: Option<(usize, Vec<u8>)>,
@@ -44,10 +44,40 @@ pub(super) struct Consumer<'a, V> {
     after: Option<&'a Position>,
 }
 
+/// Entries that wait for their records: where each was found, its key and the record's, in one piece of memory.
+#[derive(Default)]
 struct Pending {
+    bytes: Vec<u8>,
+    /// The number of its stretch, and where its key and the record's end.
+    places: Vec<(usize, usize, usize)>,
+}
+
+/// One entry that waits.
+#[derive(Clone, Copy)]
+struct Waiting<'p> {
     stretch: usize,
-    entry: Vec<u8>,
-    record: Vec<u8>,
+    entry: &'p [u8],
+    record: &'p [u8],
+}
+
+impl Pending {
+    fn push(&mut self, stretch: usize, entry: &[u8], record: &[u8]) {
+        self.bytes.extend_from_slice(entry);
+        let middle = self.bytes.len();
+        self.bytes.extend_from_slice(record);
+        self.places.push((stretch, middle, self.bytes.len()));
+    }
+
+    fn get(&self, number: usize) -> Option<Waiting<'_>> {
+        let (stretch, middle, end) = *self.places.get(number)?;
+        let start =
+            number.checked_sub(1).and_then(|before| self.places.get(before)).map_or(0, |before| before.2);
+        Some(Waiting { stretch, entry: self.bytes.get(start..middle)?, record: self.bytes.get(middle..end)? })
+    }
+
+    fn len(&self) -> usize {
+        self.places.len()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +114,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
             started: Instant::now(),
             visit,
             examined: Examined::default(),
-            pending: Vec::new(),
+            pending: Pending::default(),
             sorter,
             last: None,
             stop: None,
@@ -132,8 +162,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
         if self.plan.fetch {
             let found =
                 EntryValue::parse(value).ok_or_else(|| self.damaged("is not what an entry is", key))?;
-            let (entry, record) = (key.to_vec(), found.primary_key.to_vec());
-            self.pending.push(Pending { stretch, entry, record });
+            self.pending.push(stretch, key, found.primary_key);
             return Ok(if self.is_full() || self.stop.is_some() {
                 ControlFlow::Break(())
             } else {
@@ -189,7 +218,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        if !self.pending.is_empty() {
+        if self.pending.len() > 0 {
             self.fetch(read).await?;
         }
         Ok(if self.stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
@@ -198,7 +227,8 @@ impl<'a, V: Visit> Consumer<'a, V> {
     async fn fetch(&mut self, read: &impl Read) -> Result<(), Error> {
         let pending = std::mem::take(&mut self.pending);
         let page_full = self.stop.take();
-        let keys: Vec<&[u8]> = pending.iter().map(|pending| pending.record.as_slice()).collect();
+        let keys = (0..pending.len()).filter_map(|number| pending.get(number));
+        let keys: Vec<&[u8]> = keys.map(|waiting| waiting.record).collect();
         self.examined.seeks += u64::try_from(keys.len()).unwrap_or(u64::MAX);
         // A store may answer in any order, and the rows have theirs: what comes too early is kept.
         let (mut result, mut next) = (Ok(()), 0);
@@ -209,8 +239,8 @@ impl<'a, V: Visit> Consumer<'a, V> {
                 return;
             }
             let mut fetched = |number: usize, payload: Option<&[u8]>| {
-                if let (Some(pending), true) = (pending.get(number), result.is_ok()) {
-                    result = self.fetched(pending, payload);
+                if let (Some(waiting), true) = (pending.get(number), result.is_ok()) {
+                    result = self.fetched(waiting, payload);
                 }
             };
             fetched(next, payload);
@@ -228,15 +258,15 @@ impl<'a, V: Visit> Consumer<'a, V> {
     }
 
     /// Takes the record of an entry, unless no more are wanted.
-    fn fetched(&mut self, pending: &Pending, payload: Option<&[u8]>) -> Result<(), Error> {
-        let Pending { stretch, entry, record } = pending;
+    fn fetched(&mut self, waiting: Waiting<'_>, payload: Option<&[u8]>) -> Result<(), Error> {
+        let Waiting { stretch, entry, record } = waiting;
         if self.stop.is_some() {
             return Ok(());
         }
         let Some(payload) = payload else { return Err(self.damaged("leads to no record", entry)) };
         self.count(0, record.len() + payload.len());
         let row = Row::record(self.table, record, payload)?;
-        self.row(*stretch, entry, record, Some(entry), &row)
+        self.row(stretch, entry, record, Some(entry), &row)
     }
 
     /// Takes a row: its place in the tree, its record's key, and the index entry that led to it.

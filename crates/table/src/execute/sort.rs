@@ -1,12 +1,12 @@
 //! Sorting rows: in memory, only the first n where no more are wanted, in a temporary file where memory ends.
 
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, Read, Write};
 
 use crate::error::Error;
 use crate::row::Stored;
+use crate::sort::{self, Spill, WIDEST, read_part, write_part};
 
 /// A row and what it is sorted by: the order's bytes, then the record's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl PartialOrd for Sorted {
     }
 }
 
-impl Sorted {
+impl Spill for Sorted {
     fn size(&self) -> usize {
         // The four vectors beside their bytes.
         self.order.len() + self.record.len() + self.key.len() + self.row.payload.len() + 104
@@ -37,34 +37,14 @@ impl Sorted {
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for part in [&self.order, &self.record, &self.key, &self.row.payload] {
-            out.write_all(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes())?;
-            out.write_all(part)?;
+            write_part(part, out)?;
         }
         out.write_all(&[u8::from(self.row.whole)])
     }
 
-    /// The next row of a run; `None` at its end.
     fn read(run: &mut impl Read) -> io::Result<Option<Self>> {
-        let mut length = [0; 8];
-        match run.read_exact(&mut length) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            read => read?,
-        }
-        let mut part = |length: [u8; 8]| -> io::Result<Vec<u8>> {
-            let length = u64::from_be_bytes(length);
-            let mut bytes = Vec::new();
-            let read = run.by_ref().take(length).read_to_end(&mut bytes)?;
-            if u64::try_from(read).ok() == Some(length) {
-                Ok(bytes)
-            } else {
-                Err(io::ErrorKind::UnexpectedEof.into())
-            }
-        };
-        let order = part(length)?;
-        let mut next = || -> io::Result<Vec<u8>> {
-            let length: [u8; 8] = part(8_u64.to_be_bytes())?.try_into().unwrap_or_default();
-            part(length)
-        };
+        let Some(order) = read_part(run)? else { return Ok(None) };
+        let mut next = || read_part(run)?.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof));
         let (record, key, payload) = (next()?, next()?, next()?);
         let mut whole = [0];
         run.read_exact(&mut whole)?;
@@ -114,13 +94,11 @@ impl Sorter {
     /// Writes what is in memory as a sorted run.
     fn spill(&mut self) -> Result<(), Error> {
         self.rows.sort_unstable();
-        let mut run = BufWriter::new(tempfile::tempfile()?);
-        for row in self.rows.drain(..) {
-            row.write(&mut run)?;
+        if self.runs.len() == WIDEST {
+            let merged = sort::merge::<Sorted>(Vec::new(), std::mem::take(&mut self.runs))?;
+            self.runs.push(sort::write_run(merged, tempfile::tempfile()?)?);
         }
-        let mut file = run.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.rewind()?;
-        self.runs.push(file);
+        self.runs.push(sort::write_run(self.rows.drain(..).map(Ok), tempfile::tempfile()?)?);
         self.used = 0;
         Ok(())
     }
@@ -129,37 +107,6 @@ impl Sorter {
     pub(crate) fn finish(mut self) -> Result<impl Iterator<Item = Result<Sorted, Error>>, Error> {
         self.rows.extend(std::mem::take(&mut self.first).into_vec());
         self.rows.sort_unstable();
-        let mut sources = vec![Run::Memory(self.rows.into_iter())];
-        sources.extend(self.runs.into_iter().map(|run| Run::File(BufReader::new(run))));
-        let mut heads = BinaryHeap::with_capacity(sources.len());
-        for (number, source) in sources.iter_mut().enumerate() {
-            if let Some(row) = source.next()? {
-                heads.push(Reverse((row, number)));
-            }
-        }
-        Ok(std::iter::from_fn(move || {
-            let Reverse((row, number)) = heads.pop()?;
-            match sources.get_mut(number).map_or(Ok(None), Run::next) {
-                Ok(Some(next)) => heads.push(Reverse((next, number))),
-                Ok(None) => {}
-                Err(error) => return Some(Err(error)),
-            }
-            Some(Ok(row))
-        }))
-    }
-}
-
-/// Rows that are sorted already.
-enum Run {
-    Memory(std::vec::IntoIter<Sorted>),
-    File(BufReader<File>),
-}
-
-impl Run {
-    fn next(&mut self) -> Result<Option<Sorted>, Error> {
-        match self {
-            Self::Memory(rows) => Ok(rows.next()),
-            Self::File(run) => Ok(Sorted::read(run)?),
-        }
+        sort::merge(self.rows, self.runs)
     }
 }

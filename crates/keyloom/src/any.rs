@@ -1,0 +1,108 @@
+//! A store that is chosen when the program runs.
+
+use std::ops::ControlFlow;
+
+use keyloom_key::Span;
+use keyloom_store::{
+    Batch, Capability, Direction, Error, Limits, MemorySnapshot, MemoryStore, Page, Read, Sequence, Store,
+};
+
+#[cfg(feature = "lmdb")]
+use keyloom_lmdb::{LmdbSnapshot, LmdbStore};
+
+/// One of the stores, whichever a [`Location`](crate::Location) names.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AnyStore {
+    /// In memory.
+    Memory(MemoryStore),
+    /// In one file.
+    #[cfg(feature = "lmdb")]
+    Lmdb(LmdbStore),
+}
+
+/// A state of one of the stores.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AnySnapshot {
+    /// Of memory.
+    Memory(MemorySnapshot),
+    /// Of one file.
+    #[cfg(feature = "lmdb")]
+    Lmdb(LmdbSnapshot),
+}
+
+/// Asks the store that it is.
+macro_rules! of {
+    ($self:ident, $store:ident => $ask:expr) => {
+        match $self {
+            Self::Memory($store) => $ask,
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb($store) => $ask,
+        }
+    };
+}
+
+/// Both read in the same way.
+macro_rules! reads {
+    ($any:ident) => {
+        impl Read for $any {
+            async fn get<T: Send>(
+                &self,
+                key: &[u8],
+                look: impl FnOnce(&[u8]) -> T + Send,
+            ) -> Result<Option<T>, Error> {
+                of!(self, store => store.get(key, look).await)
+            }
+
+            async fn get_many<K: AsRef<[u8]> + Sync>(
+                &self,
+                keys: &[K],
+                look: impl FnMut(usize, Option<&[u8]>) + Send,
+            ) -> Result<(), Error> {
+                of!(self, store => store.get_many(keys, look).await)
+            }
+
+            async fn scan(
+                &self,
+                span: &Span,
+                direction: Direction,
+                limits: Limits,
+                look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
+            ) -> Result<Page, Error> {
+                of!(self, store => store.scan(span, direction, limits, look).await)
+            }
+        }
+    };
+}
+
+reads!(AnyStore);
+reads!(AnySnapshot);
+
+impl Store for AnyStore {
+    type Snapshot = AnySnapshot;
+
+    fn capability(&self) -> Capability {
+        of!(self, store => store.capability())
+    }
+
+    async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
+        of!(self, store => store.commit(batch).await)
+    }
+
+    async fn flush(&self) -> Result<(), Error> {
+        of!(self, store => store.flush().await)
+    }
+
+    async fn sequence(&self) -> Result<Sequence, Error> {
+        of!(self, store => store.sequence().await)
+    }
+
+    async fn snapshot(&self) -> Result<AnySnapshot, Error> {
+        Ok(match self {
+            Self::Memory(store) => AnySnapshot::Memory(store.snapshot().await?),
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb(store) => AnySnapshot::Lmdb(store.snapshot().await?),
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Where a database is, as a text names it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use keyloom_store::MemoryStore;
+use keyloom_table::{Database, Error};
+
+use crate::AnyStore;
+
+/// Where a database is: `memory:`, or a file by its path, with or without `file:` before it.
+///
+/// A text with another scheme, as in `http://`, is refused.
+///
+/// ```
+/// use keyloom::{Location, Wait};
+/// let database = "memory:".parse::<Location>()?.open().wait()?;
+/// database.define("CREATE TABLE users (id TEXT PRIMARY KEY)").wait()?;
+/// assert_eq!(database.tables(), ["users"]);
+/// # Ok::<(), keyloom::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Location {
+    /// In memory, and gone with the program.
+    Memory,
+    /// In one file.
+    File(PathBuf),
+}
+
+impl Location {
+    /// Whether something is there already. Memory always begins empty.
+    pub fn exists(&self) -> bool {
+        match self {
+            Self::Memory => false,
+            Self::File(path) => path.exists(),
+        }
+    }
+
+    /// Opens the database; a file that is not there is made.
+    pub async fn open(&self) -> Result<Database<AnyStore>, Error> {
+        Database::open(self.store()?).await
+    }
+
+    /// Opens the store of the database; a file that is not there is made.
+    pub fn store(&self) -> Result<AnyStore, Error> {
+        match self {
+            Self::Memory => Ok(AnyStore::Memory(MemoryStore::new())),
+            #[cfg(feature = "lmdb")]
+            Self::File(path) => Ok(AnyStore::Lmdb(keyloom_lmdb::LmdbStore::open(path)?)),
+            #[cfg(not(feature = "lmdb"))]
+            Self::File(_) => Err(Error::Missing("store for files: build with the feature `lmdb`".into())),
+        }
+    }
+}
+
+impl FromStr for Location {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let path = text.strip_prefix("file:").unwrap_or(text);
+        match text.split_once("://") {
+            Some((scheme, _)) if scheme != "file" => Err(Error::Missing(
+                format!("store called {scheme}: a database is memory:, or a file by its path").into(),
+            )),
+            _ if text == "memory:" => Ok(Self::Memory),
+            _ => Ok(Self::File(path.strip_prefix("//").unwrap_or(path).into())),
+        }
+    }
+}
+
+/// As it can be read back.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory:"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
