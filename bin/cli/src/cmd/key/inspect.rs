@@ -9,17 +9,20 @@ use keyloom::key::json::to_part;
 use keyloom::key::{Field, Fields, KeyFormat, Value};
 
 use super::readings::{LONGEST, Piece, Readings, readings};
-use super::{format, parts};
+use super::{format, parts, stored};
 use crate::failure::Failure;
 
 #[derive(Args)]
 #[command(
-    after_help = "Without --types, the ways to read the key are shown, in every format or in the given one, the likeliest first.
+    allow_missing_positional = true,
+    after_help = "With a URL, the key is one of that database: its table or index, its shard and its fields are shown.
+Without, --types says what it is made of; without --types, the ways to read the key are shown, in every format or in the given one, the likeliest first.
 Nulls, tuples, padding and shards are not guessed: they need --types.
 
 Examples:
   keyloom key inspect --types str,u64:desc 55310001fffffffffffffff8
-  keyloom key inspect 55310001fffffffffffffff8"
+  keyloom key inspect 55310001fffffffffffffff8
+  keyloom key inspect shop.klm 0000000155310001"
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -30,6 +33,9 @@ pub(crate) struct Arguments {
     /// Without --types: show all readings found, and everything that each field could be
     #[arg(long)]
     all: bool,
+    /// The database that the key is in: a file, or `memory:`
+    #[arg(conflicts_with_all = ["types", "all"])]
+    url: Option<String>,
     /// The key in hex
     hex: String,
 }
@@ -37,9 +43,15 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<(), Failure> {
     let key = parts::parse_hex(&arguments.hex)?;
     let format = arguments.options.format()?;
-    let text = match &arguments.types {
-        Some(fields) => with_types(format.as_ref(), fields, &key)?,
-        None => {
+    let text = match (&arguments.url, &arguments.types) {
+        (Some(_), _) if arguments.options.is_chosen() => {
+            return Err(Failure::Misuse(
+                "--format is for a key alone: a database knows its formats".to_owned(),
+            ));
+        }
+        (Some(url), _) => stored::inspect(url, &key)?,
+        (None, Some(fields)) => with_types(format.as_ref(), fields, &key)?,
+        (None, None) => {
             let chosen = arguments.options.is_chosen().then(|| format.name());
             without_types(&key, chosen, arguments.all)?
         }
@@ -126,7 +138,7 @@ const COLOURS: [AnsiColor; 6] = [
     AnsiColor::Red,
 ];
 
-fn style(index: usize) -> Style {
+pub(super) fn style(index: usize) -> Style {
     let colour = COLOURS.get(index % COLOURS.len()).copied().unwrap_or(AnsiColor::Cyan);
     Style::new().fg_color(Some(colour.into()))
 }
@@ -154,14 +166,14 @@ fn describe(index: usize, piece: &Piece<'_>, most: usize) -> String {
 }
 
 /// The value alone, without the type that stands before it.
-fn plain(field: &Field, value: &Value<'_>) -> String {
+pub(super) fn plain(field: &Field, value: &Value<'_>) -> String {
     match to_part(field, value) {
         serde_json::Value::Object(part) => part.values().next().map(ToString::to_string).unwrap_or_default(),
         plain => plain.to_string(),
     }
 }
 
-fn spaced(bytes: &[u8]) -> String {
+pub(super) fn spaced(bytes: &[u8]) -> String {
     let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     bytes.join(" ")
 }

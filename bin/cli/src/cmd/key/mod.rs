@@ -13,6 +13,7 @@ mod primary;
 mod range;
 mod readings;
 mod shard;
+mod stored;
 mod stripe;
 
 use clap::Subcommand;

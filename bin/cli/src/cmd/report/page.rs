@@ -1,0 +1,99 @@
+//! The page: what there is at a glance, then table by table.
+
+use super::chart::{self, Bar};
+use super::html::Html;
+use super::{Shown, table};
+use crate::cmd::stats::figures::{bytes, number};
+
+pub(super) fn of(title: &str, tables: &[Shown], asked: bool) -> String {
+    let mut html = Html::page();
+    html.element("html", &[("lang", "en")], |html| {
+        html.element("head", &[], |html| {
+            html.empty("meta", &[("charset", "utf-8")]);
+            html.empty("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
+            html.empty("meta", &[("name", "color-scheme"), ("content", "light dark")]);
+            html.text_in("title", "", &format!("{title} · Keyloom"));
+            html.style(include_str!("style.css"));
+        });
+        html.element("body", &[], |html| {
+            html.element("main", &[], |html| {
+                header(html, title, tables);
+                for (at, shown) in tables.iter().enumerate() {
+                    table::section(html, at, shown, asked);
+                }
+                footer(html);
+            });
+        });
+    });
+    html.finish()
+}
+
+fn header(html: &mut Html, title: &str, tables: &[Shown]) {
+    html.element("header", &[], |html| {
+        html.text_in("p", "eyebrow", "Keyloom report");
+        html.text_in("h1", "", title);
+        if tables.is_empty() {
+            html.text_in("p", "quiet", "There are no tables yet.");
+            return;
+        }
+        let sum = |count: fn(&Shown) -> u64| tables.iter().map(count).sum::<u64>();
+        let count = u64::try_from(tables.len()).unwrap_or(u64::MAX);
+        let records = sum(|shown| shown.counted.measured.rows());
+        let indexes = sum(|shown| u64::try_from(shown.counted.table.indexes().len()).unwrap_or(u64::MAX));
+        let keys = sum(|shown| shown.counted.measured.trees.iter().map(|tree| tree.key_bytes).sum());
+        let values = sum(|shown| shown.counted.measured.trees.iter().map(|tree| tree.value_bytes).sum());
+        figures(
+            html,
+            &[
+                (&number(count), if count == 1 { "table" } else { "tables" }),
+                (&number(records), if records == 1 { "record" } else { "records" }),
+                (&number(indexes), if indexes == 1 { "index" } else { "indexes" }),
+                (&bytes(keys), "of keys"),
+                (&bytes(values), "of values"),
+            ],
+        );
+        if tables.len() > 1 {
+            contents(html, tables);
+        }
+    });
+}
+
+/// The tables, each with how many of the records it has, and the way to it.
+fn contents(html: &mut Html, tables: &[Shown]) {
+    let bars: Vec<Bar> = tables
+        .iter()
+        .enumerate()
+        .map(|(at, Shown { counted, .. })| {
+            let (name, size) = (counted.table.name().to_owned(), bytes(counted.measured.bytes()));
+            Bar { link: Some(format!("#table-{at}")), ..Bar::new(name, counted.measured.rows(), size) }
+        })
+        .collect();
+    html.text_in("h3", "", "Records by table");
+    chart::lying(html, &bars, bars.iter().map(|bar| bar.value).sum());
+}
+
+/// Large numbers with what they count below.
+pub(super) fn figures(html: &mut Html, figures: &[(&str, &str)]) {
+    html.element("div", &[("class", "figures")], |html| {
+        for (figure, what) in figures {
+            html.element("div", &[], |html| {
+                html.text_in("span", "figure", figure);
+                html.text_in("span", "what", what);
+            });
+        }
+    });
+}
+
+fn footer(html: &mut Html) {
+    html.element("footer", &[], |html| {
+        let version = env!("CARGO_PKG_VERSION");
+        html.text_in(
+            "p",
+            "",
+            &format!(
+                "Keyloom {version}. Every key was read once. Different values are exact up to 4,096 and estimated beyond, \
+                 to within a few in a hundred. A partition is what shares the first field of the primary key."
+            ),
+        );
+    });
+}
