@@ -220,6 +220,13 @@ pub(crate) fn print(
     output.finish()
 }
 
+/// Prints what is more than rows.
+pub(crate) fn print_json(json: &Json) -> Result<(), Failure> {
+    let mut out = stdout();
+    serde_json::to_writer_pretty(&mut out, json).map_err(std::io::Error::from)?;
+    Ok(writeln!(out)?)
+}
+
 /// A value as text: the one that `keyloom import` and SQL read back.
 pub(crate) fn text(value: &Value<'_>) -> String {
     match value {

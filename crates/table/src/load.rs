@@ -39,7 +39,7 @@ impl<S: Store> Table<S> {
         mut progress: impl FnMut(Loaded),
     ) -> Result<Loaded, Error> {
         let mut loaded = Loaded::default();
-        let mut documents = documents.into_iter();
+        let mut documents = documents.into_iter().fuse();
         loop {
             let group = self.load_group(&mut documents, loaded.records).await?;
             if group == 0 {

@@ -82,11 +82,7 @@ impl Advise {
         match self.format {
             _ if self.sql => stdout().write_all(text::statements(&tables).as_bytes())?,
             Format::Table => stdout().write_all(text::of(&tables).as_bytes())?,
-            Format::Json => {
-                let mut out = stdout();
-                serde_json::to_writer_pretty(&mut out, &value::of(&tables)).map_err(std::io::Error::from)?;
-                writeln!(out)?;
-            }
+            Format::Json => output::print_json(&value::of(&tables))?,
             Format::Csv | Format::Jsonl => output::print(self.format, &value::COLUMNS, value::rows(&tables))?,
         }
         Ok(())

@@ -10,7 +10,7 @@ use keyloom::sql::{self, Parameters, Session, Statement};
 use serde_json::{Value as Json, json};
 
 use crate::failure::Failure;
-use crate::open;
+use crate::{open, output};
 
 /// What `keyloom explain` is asked.
 #[derive(clap::Args)]
@@ -82,8 +82,7 @@ impl Explain {
             }
         }
         if self.format == Form::Json {
-            serde_json::to_writer_pretty(&mut out, &Json::Array(objects)).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            output::print_json(&Json::Array(objects))?;
         }
         if refused { Err(Failure::Reported) } else { Ok(()) }
     }

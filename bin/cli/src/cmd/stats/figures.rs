@@ -1,18 +1,11 @@
 //! Numbers, bytes, shares and bars as people read them.
 
+use indicatif::HumanCount;
 use unicode_width::UnicodeWidthStr;
 
 /// A number with commas: `12,345`.
 pub(crate) fn number(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    HumanCount(count).to_string()
 }
 
 /// A line with a line below it, and an empty one.

@@ -51,11 +51,7 @@ impl Stats {
         let tables = names.iter().map(|name| count(&database, name)).collect::<Result<Vec<_>, _>>()?;
         match self.format {
             Format::Table => stdout().write_all(text::of(&tables).as_bytes())?,
-            Format::Json => {
-                let mut out = stdout();
-                serde_json::to_writer_pretty(&mut out, &value::of(&tables)).map_err(std::io::Error::from)?;
-                writeln!(out)?;
-            }
+            Format::Json => output::print_json(&value::of(&tables))?,
             Format::Csv | Format::Jsonl => output::print(self.format, &value::COLUMNS, value::rows(&tables))?,
         }
         Ok(())
