@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, TrySendError, sync_channel};
 use std::thread;
 
 use keyloom_schema::{Document, Table as Definition};
@@ -90,7 +90,7 @@ async fn is_empty(read: &impl Read, table: &Definition) -> Result<bool, Error> {
     Ok(read.scan(&table.primary().span(), Direction::Forward, Limits::rows(1), look).await?.rows == 0)
 }
 
-/// Encodes the next records, as many as a group may have, on a thread beside the one that makes them.
+/// Encodes the next records, as many as a group may have, on this thread, which makes them, and on one beside it.
 fn gather<'t, D: Into<Document>>(
     table: &'t Definition,
     documents: &mut impl Iterator<Item = D>,
@@ -108,14 +108,21 @@ fn gather<'t, D: Into<Document>>(
     }
     let (full, (send, receive)) = (AtomicBool::new(false), sync_channel(WAITING));
     thread::scope(|scope| {
-        let encoder = scope.spawn(|| group.encode(receive, &full));
-        // If none is received any more, the encoder has met an error and returns it.
+        let beside = scope.spawn(|| Group::of(table, empty).add_all(receive, &full));
         while !full.load(Ordering::Relaxed)
+            && !group.is_half()
             && let Some(chunk) = chunks.next()
-            && send.send(chunk).is_ok()
-        {}
+        {
+            match send.try_send(chunk) {
+                Ok(()) => {}
+                Err(TrySendError::Full(chunk)) => group.add(chunk)?,
+                // The other thread has met an error, and returns it.
+                Err(TrySendError::Disconnected(_)) => break,
+            }
+        }
         drop(send);
-        joined(encoder)
+        group.append(joined(beside)?);
+        Ok(group)
     })
 }
 
@@ -141,14 +148,22 @@ impl<'t> Group<'t> {
         Self { table, empty, trees, records: 0, payload: Vec::new() }
     }
 
-    /// Takes in chunks until there are no more, and says when the group is full.
-    fn encode(mut self, chunks: Receiver<Vec<Document>>, full: &AtomicBool) -> Result<Self, Error> {
+    /// Takes in chunks until there are no more, and says when there are enough.
+    fn add_all(mut self, chunks: Receiver<Vec<Document>>, full: &AtomicBool) -> Result<Self, Error> {
         for chunk in chunks {
             self.add(chunk)?;
-            let size: usize = self.trees.iter().map(Batch::size).sum();
-            full.store(size >= GROUP, Ordering::Relaxed);
+            full.store(self.is_half(), Ordering::Relaxed);
         }
         Ok(self)
+    }
+
+    fn is_half(&self) -> bool {
+        self.trees.iter().map(Batch::size).sum::<usize>() >= GROUP / 2
+    }
+
+    fn append(&mut self, other: Self) {
+        self.trees.iter_mut().zip(other.trees).for_each(|(tree, other)| tree.append(other));
+        self.records += other.records;
     }
 
     fn add(&mut self, documents: Vec<Document>) -> Result<(), Error> {

@@ -1,0 +1,101 @@
+//! A load of more records than one thread takes at once ends as puts do, or leaves the table as it was.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
+
+use std::ops::ControlFlow;
+
+use keyloom_key::{Span, Value};
+use keyloom_schema::{Document, Index, Table as Definition};
+use keyloom_store::{Direction, Limits, MemoryStore, Read, Wait};
+use keyloom_table::{Database, Error, Table};
+
+const RECORDS: i64 = 5_000;
+
+fn table() -> Table<MemoryStore> {
+    let definition = Definition::named("t")
+        .column("a", "str")
+        .column("b", "i64")
+        .nullable("u", "i64")
+        .column("tags", "list(str)")
+        .key(["a", "b desc"])
+        .index(Index::on(["u"]).unique())
+        .index(Index::on(["tags", "b"]));
+    Database::open(MemoryStore::new()).wait().unwrap().create_table(definition).wait().unwrap()
+}
+
+/// Records in no order of their keys.
+fn record(number: i64) -> Document {
+    let tags = Value::list([format!("t{}", number % 7), format!("t{}", number % 3)]);
+    let record = Document::new().with("a", format!("a{}", number * 7_919 % 101)).with("b", number);
+    // Nulls are never in one another's way.
+    let unique = if number % 5 == 0 { Value::Null } else { number.into() };
+    record.with("u", unique).with("tags", tags).with("note", number * 2)
+}
+
+/// Every key and value of the store.
+fn bytes(table: &Table<MemoryStore>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let (mut all, mut left) = (Vec::new(), Some(Span { start: Vec::new(), end: None }));
+    while let Some(span) = left.take() {
+        let look = |key: &[u8], value: &[u8]| {
+            all.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        };
+        let store = table.database().store();
+        left = store.scan(&span, Direction::Forward, Limits::rows(10_000), look).wait().unwrap().rest;
+    }
+    all
+}
+
+fn load(table: &Table<MemoryStore>, records: impl IntoIterator<Item = Document>) -> Result<u64, Error> {
+    table.load(records, |_| ()).wait().map(|loaded| loaded.records)
+}
+
+#[test]
+fn many_records_end_as_puts_do() {
+    for before in [0, 1_000] {
+        let (one, other) = (table(), table());
+        for number in 0..RECORDS {
+            one.put(record(number)).wait().unwrap();
+        }
+        for number in 0..before {
+            other.put(record(number)).wait().unwrap();
+        }
+        assert_eq!(load(&other, (before..RECORDS).map(record)).unwrap(), RECORDS.abs_diff(before));
+        assert_eq!(bytes(&one), bytes(&other), "{before}");
+    }
+}
+
+#[test]
+fn what_cannot_be_loaded_leaves_the_table_as_it_was() {
+    let same_key = |number: i64| record(if number == RECORDS - 1 { 3 } else { number });
+    let same_value = |number: i64| match number {
+        4_321 => record(number).with("u", 7_i64),
+        number => record(number),
+    };
+    let no_key = |number: i64| match number {
+        4_321 => Document::new().with("b", number),
+        number => record(number),
+    };
+    for before in [0, 1] {
+        let table = table();
+        for number in 0..before {
+            table.put(record(-1 - number)).wait().unwrap();
+        }
+        let was = bytes(&table);
+        let error = load(&table, (0..RECORDS).map(same_key)).unwrap_err();
+        assert!(matches!(&error, Error::Exists(what) if what.contains("b = 3")), "{error}");
+        let error = load(&table, (0..RECORDS).map(same_value)).unwrap_err();
+        assert!(matches!(&error, Error::Unique { values, .. } if values.contains('7')), "{error}");
+        let error = load(&table, (0..RECORDS).map(no_key)).unwrap_err();
+        assert!(error.to_string().contains("missing"), "{error}");
+        assert_eq!(bytes(&table), was);
+    }
+    // What is there already is in the way of a record, or of its unique value.
+    for in_the_way in [record(4_000), record(RECORDS).with("u", 4_001_i64)] {
+        let table = table();
+        table.put(in_the_way).wait().unwrap();
+        let was = bytes(&table);
+        assert!(matches!(load(&table, (0..RECORDS).map(record)), Err(Error::Conflict(_))));
+        assert_eq!(bytes(&table), was);
+    }
+}
