@@ -8,9 +8,11 @@
 //! Every system reads the same rows in the same random order, and what they found is compared.
 
 mod keyloom;
+mod layout;
 mod lmdb;
 mod orders;
 mod sqlite;
+mod sqlite_keys;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,6 +24,7 @@ use crate::report::{Figure, median, progress};
 use lmdb::Lmdb;
 use orders::{Ask, Order, Random, Tally};
 use sqlite::{Form, Sqlite};
+use sqlite_keys::SqliteKeys;
 
 /// Why a run failed.
 pub(crate) type Error = Box<dyn std::error::Error>;
@@ -51,15 +54,18 @@ trait Writes: Reads + Sync {
 const KEYLOOM: &str = "keyloom-lmdb";
 const LMDB: &str = "raw-lmdb";
 const SQLITE: &str = "sqlite";
+const KEYS: &str = "sqlite-keys";
 const SORTED: &str = "sqlite-sorted";
 const CLUSTERED: &str = "sqlite-clustered";
-const CLIENTS: usize = 16;
+/// The fewest questions of a work.
+const LEAST: usize = 64;
 
 /// Every system with the orders in it.
 struct Systems {
     keyloom: Keyloom,
     lmdb: Lmdb,
     sqlite: Sqlite,
+    keys: SqliteKeys,
     sorted: Sqlite,
     clustered: Sqlite,
 }
@@ -78,7 +84,7 @@ impl Scale {
 
     /// So many questions, fewer for fewer rows.
     fn count(&self, most: usize) -> usize {
-        most.min(self.rows / 2).max(CLIENTS)
+        most.min(self.rows / 2).max(LEAST)
     }
 }
 
@@ -103,30 +109,31 @@ pub(crate) fn measure(
 
 /// Loads every system anew in each round; those of the last stay.
 fn load(scale: &Scale, folder: &Path, orders: &[Order], figures: &mut Vec<Figure>) -> Result<Systems, Error> {
-    let mut times: [Vec<Duration>; 4] = Default::default();
+    let mut times: [Vec<Duration>; 5] = Default::default();
     let rounds = if scale.has("load") { scale.rounds } else { 1 };
     let mut round = 1;
     loop {
         progress("load", round, rounds);
         let files = folder.join(format!("load{round}"));
         std::fs::create_dir(&files)?;
-        let [of_keyloom, of_lmdb, of_sorted, of_clustered] = &mut times;
+        let [of_keyloom, of_lmdb, of_keys, of_sorted, of_clustered] = &mut times;
         let keyloom = timed(of_keyloom, || Keyloom::load(&files, orders))?;
         let table = keyloom.table()?;
-        let lmdb = timed(of_lmdb, || Lmdb::load(&files, orders, table))?;
+        let lmdb = timed(of_lmdb, || Lmdb::load(&files, orders, table.clone()))?;
+        let keys = timed(of_keys, || SqliteKeys::load(&files, orders, table))?;
         let sorted = timed(of_sorted, || Sqlite::load(&files, orders, Form::Sorted))?;
         let clustered = timed(of_clustered, || Sqlite::load(&files, orders, Form::Clustered))?;
         sorted.settle()?;
         clustered.settle()?;
         if round == rounds {
-            let loaded = [KEYLOOM, LMDB, SQLITE, CLUSTERED].into_iter().zip(times);
+            let loaded = [KEYLOOM, LMDB, KEYS, SQLITE, CLUSTERED].into_iter().zip(times);
             figures.extend(loaded.map(|(system, times)| figure("load", system, orders.len(), times)));
             let sqlite = Sqlite::load(&files, orders, Form::Arrival)?;
             sqlite.settle()?;
             let sqlite = sqlite.with_own_settings()?;
-            return Ok(Systems { keyloom, lmdb, sqlite, sorted, clustered });
+            return Ok(Systems { keyloom, lmdb, sqlite, keys, sorted, clustered });
         }
-        drop((keyloom, lmdb, sorted, clustered));
+        drop((keyloom, lmdb, keys, sorted, clustered));
         std::fs::remove_dir_all(files)?;
         round += 1;
     }
@@ -158,9 +165,15 @@ fn read(
     users: u64,
     figures: &mut Vec<Figure>,
 ) -> Result<(), Error> {
-    let Systems { keyloom, lmdb, sqlite, sorted, clustered } = systems;
-    let all: [(&'static str, &dyn Reads); 5] =
-        [(KEYLOOM, keyloom), (LMDB, lmdb), (SQLITE, sqlite), (SORTED, sorted), (CLUSTERED, clustered)];
+    let Systems { keyloom, lmdb, sqlite, keys, sorted, clustered } = systems;
+    let all: [(&'static str, &dyn Reads); 6] = [
+        (KEYLOOM, keyloom),
+        (LMDB, lmdb),
+        (SQLITE, sqlite),
+        (KEYS, keys),
+        (SORTED, sorted),
+        (CLUSTERED, clustered),
+    ];
     let mut random = Random::new(1);
     let picked = (0..scale.count(200_000)).filter_map(|_| orders.get(random.index(orders.len())));
     let picked: Vec<&Order> = picked.collect();
@@ -210,28 +223,37 @@ fn interleave(
 
 fn write(scale: &Scale, systems: Systems, users: u64, figures: &mut Vec<Figure>) -> Result<(), Error> {
     let Systems { keyloom, lmdb, sorted: sqlite, .. } = systems;
-    let keyloom = if scale.has("single_write") {
+    let mut keyloom = keyloom;
+    let one: Write = |system, orders| system.write(orders);
+    if scale.has("single_write") {
         println!(
-            "single_write: keyloom-lmdb buffered (1,000 writes or 5 ms may be lost), and synced at the end"
+            "single_write: keyloom-lmdb and sqlite-normal survive the process, and lose their last on a power failure;"
         );
-        println!("              sqlite-off: nothing is synced; sqlite-normal: synced at a checkpoint");
-        let keyloom = keyloom.reopen(Durability::buffered())?;
-        let all: [(&'static str, &dyn Writes, Option<&str>); 3] = [
-            (KEYLOOM, &keyloom, None),
-            ("sqlite-off", &sqlite, Some("OFF")),
-            ("sqlite-normal", &sqlite, Some("NORMAL")),
-        ];
-        let one: Write = |system, orders| system.write(orders);
-        figures.extend(commit("single_write", scale, 20_000, users, &sqlite, &all, one)?);
-        keyloom.reopen(Durability::Synced)?
-    } else {
-        keyloom
-    };
-    if scale.has("synced16") {
-        println!("synced16: every commit survives the machine in all systems (sqlite: synchronous=FULL)");
+        println!(
+            "              keyloom-buffered loses 1,000 writes or 5 ms with the process; sqlite-off is never synced"
+        );
+        for (system, durability) in
+            [(KEYLOOM, Durability::Written), ("keyloom-buffered", Durability::buffered())]
+        {
+            keyloom = keyloom.reopen(durability)?;
+            let others = [
+                ("sqlite-off", &sqlite as &dyn Writes, Some("OFF")),
+                ("sqlite-normal", &sqlite, Some("NORMAL")),
+            ];
+            let mine: (&'static str, &dyn Writes, Option<&str>) = (system, &keyloom, None);
+            let all: Vec<_> =
+                std::iter::once(mine).chain(others.into_iter().filter(|_| system == KEYLOOM)).collect();
+            figures.extend(commit("single_write", scale, 20_000, users, &sqlite, &all, one)?);
+        }
+        keyloom = keyloom.reopen(Durability::Synced)?;
+    }
+    println!("synced: every commit survives the machine in all systems (sqlite: synchronous=FULL)");
+    let synced: [(&'static str, usize, Write); 2] =
+        [("synced16", 3_200, clients::<16>), ("synced64", 12_800, clients::<64>)];
+    for (work, count, write) in synced.into_iter().filter(|(work, ..)| scale.has(work)) {
         let all: [(&'static str, &dyn Writes, Option<&str>); 3] =
             [(KEYLOOM, &keyloom, None), (LMDB, &lmdb, None), (SQLITE, &sqlite, Some("FULL"))];
-        figures.extend(commit("synced16", scale, 3_200, users, &sqlite, &all, clients)?);
+        figures.extend(commit(work, scale, count, users, &sqlite, &all, write)?);
     }
     Ok(())
 }
@@ -240,8 +262,8 @@ fn write(scale: &Scale, systems: Systems, users: u64, figures: &mut Vec<Figure>)
 type Write = fn(&dyn Writes, &[Order]) -> Result<(), Error>;
 
 /// Writes from as many threads as there are clients.
-fn clients(system: &dyn Writes, orders: &[Order]) -> Result<(), Error> {
-    let share = orders.len().div_ceil(CLIENTS).max(1);
+fn clients<const COUNT: usize>(system: &dyn Writes, orders: &[Order]) -> Result<(), Error> {
+    let share = orders.len().div_ceil(COUNT).max(1);
     std::thread::scope(|scope| {
         let clients: Vec<_> = orders
             .chunks(share)
@@ -266,13 +288,14 @@ fn commit(
 ) -> Result<Vec<Figure>, Error> {
     let mut times: Vec<Vec<Duration>> = systems.iter().map(|_| Vec::new()).collect();
     let count = scale.count(count);
-    let mut seed = 1_000;
+    // Others for each system and each work: two of the systems may be one file.
+    let named = work.len() + systems.iter().map(|(system, ..)| system.len()).sum::<usize>();
+    let mut seed = u64::try_from(named)? * 1_000;
     for round in 1..=scale.rounds {
         progress(work, round, scale.rounds);
         for ((system, writes, level), times) in systems.iter().zip(&mut times) {
-            // Others for each: two of the systems may be one file.
             seed += 1;
-            let orders = orders::orders(count, users, seed + u64::try_from(work.len())? * 1_000);
+            let orders = orders::orders(count, users, seed);
             level.map_or(Ok(()), |level| sqlite.synchronous(level))?;
             timed(times, || {
                 write(*writes, &orders)?;

@@ -94,6 +94,10 @@ impl Store for AnyStore {
         of!(self, store => store.flush().await)
     }
 
+    async fn catch_up(&self) -> Result<(), Error> {
+        of!(self, store => store.catch_up().await)
+    }
+
     async fn sequence(&self) -> Result<Sequence, Error> {
         of!(self, store => store.sequence().await)
     }

@@ -104,6 +104,11 @@ impl<S: Store> Blocking<S> {
         self.0.commit(batch).wait()
     }
 
+    /// [`Store::catch_up`].
+    pub fn catch_up(&self) -> Result<(), Error> {
+        self.0.catch_up().wait()
+    }
+
     /// [`Store::flush`].
     pub fn flush(&self) -> Result<(), Error> {
         self.0.flush().wait()

@@ -46,6 +46,6 @@ pub use durability::Durability;
 pub use error::Error;
 pub use fingerprint::{Fingerprint, Fingerprinter};
 pub use memory::{MemorySnapshot, MemoryStore};
-pub use overlay::{Look, Overlaid, Overlay};
+pub use overlay::{Look, Overlaid, Overlay, scan_over};
 pub use scan::{Counter, Direction, Limits, Page};
 pub use store::{Read, Sequence, Store};

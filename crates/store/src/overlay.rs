@@ -101,16 +101,36 @@ impl Overlay {
         direction: Direction,
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-        mut below: impl FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
+        below: impl FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
     ) -> Result<Page, Error> {
-        let mut merge = Merge::new(self, span, direction, limits, look);
-        let mut left = span.clone();
-        loop {
-            let page = below(&left, merge.below, &mut |key, value| merge.row(key, value))?;
-            match merge.turn(page) {
-                ControlFlow::Break(page) => return Ok(page),
-                ControlFlow::Continue(rest) => left = rest,
-            }
+        scan_over(self.ahead(span, direction), self.len(), span, direction, limits, look, below)
+    }
+
+    fn ahead(&self, span: &Span, direction: Direction) -> Ahead<'_> {
+        Ahead { rows: self.keys.range::<[u8], _>(span.bounds()), direction }
+    }
+}
+
+/// Scans a page of writes in front of what `below` scans.
+///
+/// `ahead` gives the writes of the span in the direction of the scan, each a key with its value, or `None` if it is
+/// deleted; they hide at most `hidden` rows. `below` does what [`Read::scan`] does, in the same direction.
+pub fn scan_over<'a>(
+    ahead: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>,
+    hidden: usize,
+    span: &Span,
+    direction: Direction,
+    limits: Limits,
+    look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    mut below: impl FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
+) -> Result<Page, Error> {
+    let mut merge = Merge::new(ahead, hidden, span, direction, limits, look);
+    let mut left = span.clone();
+    loop {
+        let page = below(&left, merge.below, &mut |key, value| merge.row(key, value))?;
+        match merge.turn(page) {
+            ControlFlow::Break(page) => return Ok(page),
+            ControlFlow::Continue(rest) => left = rest,
         }
     }
 }
@@ -172,7 +192,8 @@ impl<R: Read> Read for Overlaid<'_, R> {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> Result<Page, Error> {
-        let mut merge = Merge::new(self.overlay, span, direction, limits, look);
+        let ahead = self.overlay.ahead(span, direction);
+        let mut merge = Merge::new(ahead, self.overlay.len(), span, direction, limits, look);
         let mut left = span.clone();
         loop {
             let below = merge.below;
@@ -186,26 +207,29 @@ impl<R: Read> Read for Overlaid<'_, R> {
 }
 
 /// A page in the making: the overlay's rows wait, and each goes before the first row from below that is behind it.
-struct Merge<'a, F> {
+struct Merge<'a, I: Iterator, F> {
     span: &'a Span,
     direction: Direction,
     /// What is asked of below.
     below: Limits,
-    waiting: Peekable<Ahead<'a>>,
+    waiting: Peekable<I>,
     counter: Counter,
     /// The key of the row at which the page ended.
     last: Option<Vec<u8>>,
     look: F,
 }
 
-impl<'a, F: FnMut(&[u8], &[u8]) -> ControlFlow<()>> Merge<'a, F> {
-    fn new(overlay: &'a Overlay, span: &'a Span, direction: Direction, limits: Limits, look: F) -> Self {
+impl<'s, 'a, I, F> Merge<'s, I, F>
+where
+    I: Iterator<Item = (&'a [u8], Option<&'a [u8]>)>,
+    F: FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+{
+    fn new(ahead: I, hidden: usize, span: &'s Span, direction: Direction, limits: Limits, look: F) -> Self {
         // Only rows that are seen count, so below may take as many more as can be hidden. What bytes these have is
         // not known; the rows bound them.
-        let rows = limits.rows.max(1).saturating_add(overlay.len());
+        let rows = limits.rows.max(1).saturating_add(hidden);
         let below = Limits { rows, bytes: usize::MAX, ..limits };
-        let rows = overlay.keys.range::<[u8], _>(span.bounds());
-        let waiting = Ahead { rows, direction }.peekable();
+        let waiting = ahead.peekable();
         Self { span, direction, below, waiting, counter: Counter::new(limits), last: None, look }
     }
 

@@ -114,6 +114,17 @@ pub trait Store: Read {
         ready(Ok(()))
     }
 
+    /// Makes all that others had committed before the call readable.
+    ///
+    /// Does nothing where that is always so. Where other processes share the store, what they have committed may be read
+    /// a moment later without this.
+    ///
+    /// # Behavior
+    /// - Changes nothing that this process has committed.
+    fn catch_up(&self) -> impl Future<Output = Result<(), Error>> + Send {
+        ready(Ok(()))
+    }
+
     /// The sequence of the last commit.
     fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send;
 

@@ -122,6 +122,7 @@ impl<S: Store> Database<S> {
     pub async fn table(&self, name: &str) -> Result<Table<S>, Error> {
         if self.catalog().table(name).is_err() {
             // Another process may have created it.
+            self.store().catch_up().await?;
             self.refresh().await?;
             self.catalog().table(name)?;
         }
@@ -269,6 +270,7 @@ impl<S: Store> Database<S> {
 
     /// The catalog as it is in the store now: others may have changed the schema.
     pub(crate) async fn newest(&self) -> Result<Arc<Catalog>, Error> {
+        self.store().catch_up().await?;
         loop {
             let catalog = self.catalog();
             if self.is_schema(&catalog, self.store()).await? {

@@ -62,7 +62,7 @@ fn survives(task: &str) {
     let mut last = 0;
     let images = disk::images(&path, SEEDS, |image| {
         let file = folder.path().join("image.klm");
-        fs::write(&file, &image.bytes).unwrap();
+        image.write(&file);
         println!("{task}, {}", image.at);
         let shop = shop::open(&file, Durability::Synced);
         let found = usize::try_from(shop::steps(&shop).unwrap()).unwrap();

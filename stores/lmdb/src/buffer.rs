@@ -1,48 +1,84 @@
-//! What is committed and not yet in the file, when commits are [buffered](keyloom_store::Durability::Buffered).
+//! What is committed and not yet in the file.
 //!
 //! ```text
-//! commit ─→ fresh ─→ flushing ─→ file        reads look in this order, and see the first they find
+//! commit ─→ log ─→ fresh ─→ flushing ─→ file      reads look from left to right, and see the first they find
 //! ```
 //!
 //! Commits gather in `fresh` while `flushing` is written. Commits only enter while this process has the right to write,
-//! so that no other process comes between their conditions and their writes.
+//! so that no other process comes between their conditions and their writes. A commit that has to be synced is seen by
+//! later conditions at once, and by those who read when its log is synced.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use heed::RoTxn;
+use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
-use keyloom_store::{Batch, Direction, Error, Limits, Look, Overlay, Page, Sequence, Write};
+use keyloom_store::{Batch, Direction, Error, Limits, Look, Page, Sequence};
+use tokio::sync::oneshot;
 
 use crate::condition::{Now, check};
 use crate::engine::Engine;
 use crate::error::failed;
+use crate::generation::{Generation, Rows};
+use crate::log::{Logs, Salts, Tail};
+use crate::view::View;
+
+/// What a commit promises when it is let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Promise {
+    /// Nothing is logged.
+    Memory,
+    /// Its log is with the system.
+    Written,
+    /// Its log is on the disk.
+    Synced,
+}
+
+/// How much may be in the buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// The most writes.
+    pub(crate) entries: usize,
+    /// The most bytes.
+    pub(crate) bytes: usize,
+}
+
+/// Who waits for a commit.
+pub(crate) type Waiter = oneshot::Sender<Result<Sequence, Error>>;
 
 /// The buffer of a store.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    /// The most writes that may be in it.
-    entries: usize,
+    promise: Promise,
+    room: Room,
+    /// Whether there is anything to see in it: if not, those who read need not wait for anybody.
+    occupied: AtomicBool,
+    /// The newest state that a snapshot has: versions that it sees are kept.
+    kept: AtomicU64,
     state: RwLock<State>,
+    /// Open while this process has the right to write. Taken behind the state, never before it.
+    logs: Mutex<Option<Logs>>,
+    /// One syncs at a time, so that what is written first is visible first.
+    syncing: Mutex<()>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct State {
-    fresh: Generation,
-    flushing: Arc<Generation>,
+#[derive(Debug)]
+struct State {
+    fresh: Arc<Generation>,
+    flushing: Option<Arc<Generation>>,
     /// Whether this process has the right to write, and lets commits in.
     open: bool,
-    /// The sequence of the last commit, while the buffer is open or holds any.
+    /// The sequence of the last commit that was let in, and of the last that can be seen.
     sequence: Sequence,
+    visible: Sequence,
+    salts: Salts,
+    /// What is not in the log of `fresh` yet, and what is not in that of `flushing`.
+    tail: Tail,
+    earlier: Option<(usize, Vec<u8>)>,
+    waiters: Vec<(Sequence, Waiter)>,
+    /// Whether a log could not be written: nothing comes in until the file has all that is here.
+    broken: bool,
     trouble: Option<Trouble>,
-}
-
-/// Whole commits that are flushed as one.
-#[derive(Debug, Default)]
-pub(crate) struct Generation {
-    pub(crate) overlay: Overlay,
-    /// The sequence of its last commit; `None` if there is none.
-    pub(crate) last: Option<Sequence>,
-    entries: usize,
 }
 
 /// A flush that failed.
@@ -62,24 +98,64 @@ pub(crate) enum Admission {
         /// Whether it is time to flush.
         flush: bool,
     },
+    /// It is in, and the waiter will be told when it is synced.
+    Waits {
+        /// Whether it is time to flush.
+        flush: bool,
+    },
     /// The buffer is not open or has no room: here is the batch again.
     Closed(Batch),
 }
 
 impl Buffer {
-    pub(crate) fn new(entries: usize) -> Self {
-        Self { entries: entries.max(1), state: RwLock::default() }
+    pub(crate) fn new(promise: Promise, room: Room) -> Self {
+        let room = Room { entries: room.entries.max(1), ..room };
+        let state = State {
+            fresh: Arc::new(Generation::new(room.entries, 0)),
+            flushing: None,
+            open: false,
+            sequence: Sequence::default(),
+            visible: Sequence::default(),
+            salts: Salts::default(),
+            tail: Tail::of(0, 0),
+            earlier: None,
+            waiters: Vec::new(),
+            broken: false,
+            trouble: None,
+        };
+        Self {
+            promise,
+            room,
+            occupied: AtomicBool::new(false),
+            kept: AtomicU64::new(0),
+            state: RwLock::new(state),
+            logs: Mutex::default(),
+            syncing: Mutex::default(),
+        }
     }
 
-    // A panic while the lock is held leaves the state whole: it is only changed by steps that cannot fail.
+    pub(crate) fn promise(&self) -> Promise {
+        self.promise
+    }
+
+    /// Whether a batch is so large that it goes into the file by itself.
+    pub(crate) fn is_large(&self, batch: &Batch) -> bool {
+        // What is logged would be written twice.
+        let part = if self.promise == Promise::Memory { 1 } else { 2 };
+        batch.writes().len() > self.room.entries / part || batch.size() > self.room.bytes / part
+    }
+
+    // A panic while a lock is held leaves the state whole: it is only changed by steps that cannot fail.
     fn write(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is buffered, unless a flush has failed and nobody was told.
-    ///
-    /// A transaction begun while this is held sees at least all that has left the buffer.
-    pub(crate) fn read(&self) -> Result<RwLockReadGuard<'_, State>, Error> {
+    fn logs(&self) -> MutexGuard<'_, Option<Logs>> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, unless a flush has failed and nobody was told.
+    fn read(&self) -> Result<RwLockReadGuard<'_, State>, Error> {
         loop {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
             if state.trouble.is_none() {
@@ -90,37 +166,154 @@ impl Buffer {
         }
     }
 
-    /// Lets a commit in if its conditions hold.
-    pub(crate) fn admit(&self, engine: &Engine, batch: Batch) -> Result<Admission, Error> {
-        let mut state = self.write();
-        state.complain()?;
+    /// What is in the file now, and what is to be seen in front of it.
+    pub(crate) fn look<'e>(
+        &self,
+        engine: &'e Engine,
+    ) -> Result<(RoTxn<'e, WithoutTls>, Option<View>), Error> {
+        // What leaves the buffer after this look is in the file before the next.
+        if !self.occupied.load(Ordering::Acquire) {
+            return Ok((engine.read()?, None));
+        }
+        let state = self.read()?;
+        // Begun while nothing can leave the buffer: so the file has all that is not in the view.
+        Ok((engine.read()?, state.view(state.visible)))
+    }
+
+    /// The same for a snapshot: what it sees is kept. `begin` makes its transaction.
+    pub(crate) fn keep<T>(
+        &self,
+        begin: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<(T, Option<View>), Error> {
+        if !self.occupied.load(Ordering::Acquire) {
+            return Ok((begin()?, None));
+        }
+        let state = self.read()?;
+        self.kept.fetch_max(state.visible.0, Ordering::Relaxed);
+        Ok((begin()?, state.view(state.visible)))
+    }
+
+    /// The sequence of the last commit that can be seen, if it is not in the file yet.
+    pub(crate) fn sequence(&self) -> Result<Option<Sequence>, Error> {
+        if !self.occupied.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        let state = self.read()?;
+        Ok((state.entries() > 0).then_some(state.visible))
+    }
+
+    /// Lets a commit in if its conditions hold. The waiter is taken if it has to wait for a sync.
+    pub(crate) fn admit(
+        &self,
+        engine: &Engine,
+        batch: Batch,
+        waiter: &mut Option<Waiter>,
+    ) -> Result<Admission, Error> {
+        let mut guard = self.write();
+        guard.complain()?;
         let entries = batch.writes().len().max(1);
-        let waiting = state.entries();
-        if !state.open || (waiting > 0 && waiting + entries > self.entries) {
+        let (waiting, bytes) = (guard.entries(), guard.bytes());
+        let full = waiting + entries > self.room.entries || bytes + batch.size() > self.room.bytes;
+        if !guard.open || (waiting > 0 && full) {
             return Ok(Admission::Closed(batch));
         }
         if !batch.conditions().is_empty() {
-            check(&Front { state: &state, engine, txn: &*engine.read()? }, batch.conditions())?;
+            let front = Front { view: guard.view(guard.sequence), engine, txn: &*engine.read()? };
+            check(&front, batch.conditions())?;
         }
-        let sequence = Sequence(state.sequence.0 + 1);
-        state.sequence = sequence;
-        let fresh = &mut state.fresh;
-        for (key, value) in batch.writes() {
-            fresh.overlay.write(Write { key: key.to_vec(), value: value.map(<[u8]>::to_vec) });
+        let sequence = Sequence(guard.sequence.0 + 1);
+        let state = &mut *guard;
+        match self.promise {
+            Promise::Memory => {}
+            Promise::Synced => state.tail.append(&batch, sequence),
+            Promise::Written => {
+                state.tail.append(&batch, sequence);
+                let records = [(state.tail.log, std::mem::take(&mut state.tail.bytes))];
+                let mut logs = self.logs();
+                let written = logs.as_mut().map_or(Ok(()), |logs| logs.append(&records, false));
+                drop(logs);
+                if let Err(error) = written {
+                    state.give_up();
+                    return Err(same(&error));
+                }
+            }
         }
-        let before = fresh.entries;
-        fresh.entries += entries;
-        fresh.last = Some(sequence);
+        self.occupied.store(true, Ordering::Release);
+        let needed = Sequence(self.kept.load(Ordering::Relaxed)).max(state.visible);
+        let mut fresh = state.fresh.write();
+        let before = (fresh.entries, fresh.bytes);
+        fresh.commit(&batch, sequence, needed);
         // Half of the room is left for what comes in during the flush. Said once, when the half is passed.
-        let half = self.entries.div_ceil(2);
-        Ok(Admission::Done { sequence, flush: before < half && fresh.entries >= half })
+        let half = |(entries, bytes): (usize, usize)| {
+            entries >= self.room.entries.div_ceil(2) || bytes >= self.room.bytes.div_ceil(2)
+        };
+        let flush = !half(before) && half((fresh.entries, fresh.bytes));
+        drop(fresh);
+        state.sequence = sequence;
+        match (self.promise, waiter.take()) {
+            (Promise::Synced, Some(waiter)) => {
+                state.waiters.push((sequence, waiter));
+                Ok(Admission::Waits { flush })
+            }
+            (_, given) => {
+                *waiter = given;
+                state.visible = sequence;
+                Ok(Admission::Done { sequence, flush })
+            }
+        }
+    }
+
+    /// Writes and syncs what is not in the logs yet, and tells those who wait for it. Returns how many there were.
+    pub(crate) fn sync(&self) -> usize {
+        let _turn = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.write();
+        let (last, mut waiters) = (state.sequence, std::mem::take(&mut state.waiters));
+        let tail = (state.tail.log, std::mem::take(&mut state.tail.bytes));
+        let records: Vec<_> =
+            state.earlier.take().into_iter().chain([tail]).filter(|(_, bytes)| !bytes.is_empty()).collect();
+        drop(state);
+        if records.is_empty() {
+            return 0;
+        }
+        let synced = self.logs().as_mut().map_or(Ok(()), |logs| logs.append(&records, true));
+        let mut state = self.write();
+        match &synced {
+            Ok(()) => state.visible = last,
+            // Those who came in meanwhile may build on what is lost.
+            Err(_) => {
+                state.give_up();
+                waiters.append(&mut state.waiters);
+            }
+        }
+        drop(state);
+        let count = waiters.len();
+        for (sequence, waiter) in waiters {
+            let _ = waiter.send(match &synced {
+                Ok(()) => Ok(sequence),
+                Err(error) => Err(same(error)),
+            });
+        }
+        count
+    }
+
+    /// Waits until all that was let in is on the disk.
+    pub(crate) fn sync_written(&self) -> Result<(), Error> {
+        match self.logs().as_mut() {
+            None => Ok(()),
+            Some(logs) => logs.sync(0).and_then(|()| logs.sync(1)),
+        }
     }
 
     /// Lets commits in, which follow `last`. The caller has the right to write.
-    pub(crate) fn open(&self, last: Sequence) {
+    pub(crate) fn open(&self, last: Sequence, logs: Option<Logs>, salts: Salts) {
         let mut state = self.write();
+        *self.logs() = logs;
+        state.salts = salts;
+        let [salt, _] = salts.0;
+        state.fresh = Arc::new(Generation::new(self.room.entries, 0));
+        state.tail = Tail::of(0, salt);
+        (state.sequence, state.visible) = (last, last);
         state.open = true;
-        state.sequence = last;
     }
 
     /// Lets no more commits in.
@@ -131,23 +324,66 @@ impl Buffer {
     /// Lets no more commits in if nothing is buffered, and says whether that is so.
     pub(crate) fn close_if_empty(&self) -> bool {
         let mut state = self.write();
-        let empty = state.entries() == 0;
-        state.open &= !empty;
-        empty
+        if state.entries() > 0 || state.broken {
+            return false;
+        }
+        state.open = false;
+        *self.logs() = None;
+        self.occupied.store(state.trouble.is_some(), Ordering::Release);
+        true
     }
 
     /// The commits to flush next: the earliest ones. They stay in the buffer until they are [flushed](Self::flushed).
     pub(crate) fn next(&self) -> Option<Arc<Generation>> {
         let mut state = self.write();
-        if state.flushing.last.is_none() {
-            state.flushing = Arc::new(std::mem::take(&mut state.fresh));
+        if state.flushing.is_none() && (state.fresh.read().last.is_some() || state.broken) {
+            let log = 1 - state.fresh.log;
+            let next = Arc::new(Generation::new(self.room.entries, log));
+            state.flushing = Some(std::mem::replace(&mut state.fresh, next));
+            let tail = Tail::of(log, state.salts.of(log));
+            let before = std::mem::replace(&mut state.tail, tail);
+            state.earlier = Some((before.log, before.bytes));
         }
-        state.flushing.last.map(|_| Arc::clone(&state.flushing))
+        let flushing = state.flushing.clone()?;
+        drop(state);
+        if self.promise == Promise::Synced {
+            // What is told to be written must not be taken back when its log fails.
+            self.sync();
+        }
+        Some(flushing)
     }
 
-    /// The commits of the last [`next`](Self::next) are in the file.
-    pub(crate) fn flushed(&self) {
-        self.write().flushing = Arc::default();
+    /// The salts that the file has to have with the commits that are being flushed: their log is read no more.
+    pub(crate) fn next_salts(&self) -> Option<Salts> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let flushing = state.flushing.as_ref().filter(|_| self.promise != Promise::Memory)?;
+        let fresh = Salts::fresh();
+        // After a failure nothing of either log may be read again, when the file has all that is in them.
+        let both = state.broken && state.fresh.read().last.is_none();
+        Some(if both { fresh } else { state.salts.with(flushing.log, fresh) })
+    }
+
+    /// The commits of the last [`next`](Self::next) are in the file, which has these salts.
+    pub(crate) fn flushed(&self, salts: Option<Salts>) {
+        let mut state = self.write();
+        let flushed = state.flushing.take();
+        if let (Some(flushed), Some(salts)) = (&flushed, salts) {
+            state.salts = salts;
+            if let Some(logs) = self.logs().as_mut() {
+                logs.clear(flushed.log);
+            }
+            if state.broken && state.fresh.read().last.is_none() {
+                state.broken = false;
+                let log = state.fresh.log;
+                state.tail = Tail::of(log, salts.of(log));
+                if let Some(logs) = self.logs().as_mut() {
+                    logs.clear(log);
+                }
+            }
+        }
+        drop(state);
+        // Thousands of small pieces are given back, for which nobody should wait.
+        drop(flushed);
     }
 
     /// A flush has failed, and nobody was told: the next call will be.
@@ -155,18 +391,37 @@ impl Buffer {
         let mut state = self.write();
         if !matches!(state.trouble, Some(Trouble::Lasting(_))) {
             state.trouble = Some(Trouble::Passing(error));
+            self.occupied.store(true, Ordering::Release);
         }
     }
 
     /// Nothing can be written any more: every call will be told.
     pub(crate) fn fail(&self, reason: String) {
-        self.write().trouble = Some(Trouble::Lasting(reason));
+        let mut state = self.write();
+        let waiters = std::mem::take(&mut state.waiters);
+        waiters.into_iter().for_each(|(_, waiter)| drop(waiter.send(Err(failed(&reason)))));
+        state.trouble = Some(Trouble::Lasting(reason));
+        self.occupied.store(true, Ordering::Release);
+    }
+
+    /// Whether this process has the right to write, and lets commits in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).open
     }
 
     /// Whether nothing can be written any more.
     pub(crate) fn has_failed(&self) -> bool {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         matches!(state.trouble, Some(Trouble::Lasting(_)))
+    }
+}
+
+/// An error once more, for each who waits.
+fn same(error: &Error) -> Error {
+    match error {
+        Error::Full(reason) => Error::Full(reason.clone()),
+        // What was in the log is taken back, and it is not used any more.
+        other => Error::Full(format!("the log could not be written: {other}").into()),
     }
 }
 
@@ -183,54 +438,58 @@ impl State {
         }
     }
 
+    /// Takes back all that is not in a log, and lets nothing in until the file has the rest.
+    fn give_up(&mut self) {
+        for generation in self.flushing.iter().chain([&self.fresh]) {
+            generation.write().forget_after(self.visible);
+        }
+        self.sequence = self.visible;
+        self.tail.bytes.clear();
+        self.earlier = None;
+        self.open = false;
+        self.broken = true;
+    }
+
+    fn sum(&self, of: impl Fn(&Rows) -> usize) -> usize {
+        self.flushing.iter().chain([&self.fresh]).map(|generation| of(&generation.read())).sum()
+    }
+
     fn entries(&self) -> usize {
-        self.fresh.entries + self.flushing.entries
+        self.sum(|rows| rows.entries)
     }
 
-    /// The sequence of the last commit, if it is not in the file yet.
-    pub(crate) fn sequence(&self) -> Option<Sequence> {
-        (self.entries() > 0).then_some(self.sequence)
+    fn bytes(&self) -> usize {
+        self.sum(|rows| rows.bytes)
     }
 
-    /// What is buffered of `key`: `None` if nothing is, `Some(None)` if it is deleted.
-    pub(crate) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
-        self.fresh.overlay.get(key).or_else(|| self.flushing.overlay.get(key))
-    }
-
-    /// A page of what is buffered and, below it, of the file.
-    pub(crate) fn page(
-        &self,
-        engine: &Engine,
-        txn: &RoTxn<'_>,
-        span: &Span,
-        direction: Direction,
-        limits: Limits,
-        look: &mut Look<'_>,
-    ) -> Result<Page, Error> {
-        self.fresh.overlay.scan(span, direction, limits, look, |span, limits, look| {
-            self.flushing.overlay.scan(span, direction, limits, look, |span, limits, look| {
-                engine.page(txn, span, direction, limits, look)
-            })
-        })
+    /// What is to be seen at this time; `None` if nothing is buffered.
+    fn view(&self, time: Sequence) -> Option<View> {
+        let some =
+            |generation: &Arc<Generation>| generation.read().last.is_some().then(|| Arc::clone(generation));
+        let generations = [some(&self.fresh), self.flushing.as_ref().and_then(some)];
+        generations.iter().any(Option::is_some).then_some(View { generations, time })
     }
 }
 
 /// What is buffered in front of the file, for conditions.
 struct Front<'a> {
-    state: &'a State,
+    view: Option<View>,
     engine: &'a Engine,
     txn: &'a RoTxn<'a>,
 }
 
 impl Now for Front<'_> {
     fn get<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
-        match self.state.get(key) {
-            Some(value) => Ok(value.map(look)),
+        match &self.view {
             None => self.engine.get(self.txn, key, look),
+            Some(view) => view.get(self.engine, self.txn, key, look),
         }
     }
 
     fn page(&self, span: &Span, limits: Limits, look: &mut Look<'_>) -> Result<Page, Error> {
-        self.state.page(self.engine, self.txn, span, Direction::Forward, limits, look)
+        match &self.view {
+            None => self.engine.page(self.txn, span, Direction::Forward, limits, look),
+            Some(view) => view.page(self.engine, self.txn, span, Direction::Forward, limits, look),
+        }
     }
 }

@@ -13,21 +13,44 @@ pub struct Options {
     pub readers: u32,
     /// How long a commit waits for other processes that write.
     pub busy_timeout: Duration,
-    /// What a commit promises when it returns. [`Durability::Written`] is refused.
+    /// What a commit promises when it returns. [`Durability::Written`] needs a [`log`](Self::log).
     pub durability: Durability,
+    /// Where commits that come one upon the other are written first; `None` if each is written into the file at once.
+    ///
+    /// With a log, other processes see commits when they have been [taken into the file](LogOptions).
+    pub log: Option<LogOptions>,
     /// How long a snapshot can be read. While it can, the file keeps every page that it can see, and grows.
     pub max_snapshot_age: Duration,
 }
 
 impl Default for Options {
-    /// One tebibyte, 1,024 readers, five seconds to wait; synced; snapshots of a minute.
+    /// One tebibyte, 1,024 readers, five seconds to wait; synced, with a log; snapshots of a minute.
     fn default() -> Self {
         Self {
             map_size: 1 << 40,
             readers: 1_024,
             busy_timeout: Duration::from_secs(5),
             durability: Durability::Synced,
+            log: Some(LogOptions::default()),
             max_snapshot_age: Duration::from_secs(60),
         }
+    }
+}
+
+/// When commits that are in the log and in memory are taken into the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogOptions {
+    /// The most writes that may be in memory; at half of them they are taken into the file.
+    pub entries: usize,
+    /// The same in bytes.
+    pub bytes: usize,
+    /// How long they may wait for that.
+    pub interval: Duration,
+}
+
+impl Default for LogOptions {
+    /// 100,000 writes, 64 MiB, one second.
+    fn default() -> Self {
+        Self { entries: 100_000, bytes: 64 << 20, interval: Duration::from_secs(1) }
     }
 }

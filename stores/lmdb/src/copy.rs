@@ -6,15 +6,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use heed::CompactionOption;
-use keyloom_store::{Error, Store};
+use keyloom_store::Error;
 use tokio::sync::oneshot;
 
 use crate::config::Options;
 use crate::engine::Engine;
 use crate::error::{engine, file};
 use crate::lock::Hold;
+use crate::log::{self, Salts};
 use crate::part::Part;
 use crate::store::{LmdbStore, absolute};
+use crate::transaction::Transaction;
 
 /// How long to wait for others to close the file: enough for a command that is about to end.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -50,7 +52,7 @@ impl LmdbStore {
     pub async fn copy_to(&self, path: impl AsRef<Path>, replace: bool) -> Result<u64, Error> {
         let place = absolute(path.as_ref())?;
         refuse_existing(&place, replace)?;
-        self.flush().await?;
+        self.drain().await?;
         let store = self.clone();
         let (answer, answered) = oneshot::channel();
         // It may take minutes, which an async program has other work for.
@@ -93,7 +95,16 @@ impl LmdbStore {
         // What somebody writes to is not copied byte by byte.
         let _still = Hold::alone_if_store(&copy, PATIENCE)?;
         let mut part = Part::beside(&place, &copy)?;
+        if log::exist(&copy) {
+            closed(&copy, |engine| log::recover(engine, &copy))?;
+        }
         std::io::copy(&mut source, part.file()).map_err(|error| file(part.path(), &error))?;
+        // A log that lies beside the place is another state's.
+        closed(part.path(), |engine| {
+            let txn = Transaction::begin(engine)?;
+            let last = engine.sequence(&txn)?;
+            txn.commit(last, Some(Salts::fresh()))
+        })?;
         check(&Self::open(part.path())?)?;
         refuse_existing(&place, replace)?;
         Ok(part.take_place()?)
@@ -111,11 +122,20 @@ impl LmdbStore {
         let _alone = Hold::alone(&place, PATIENCE)?;
         let before = length()?;
         let mut part = Part::beside(&place, &place)?;
-        let engine = Engine::open(&place, Options::default())?;
-        engine.copy_to(&mut part)?;
-        engine.env.prepare_for_closing().wait();
+        closed(&place, |engine| {
+            log::recover(engine, &place)?;
+            engine.copy_to(&mut part)
+        })?;
         Ok(Compacted { before, after: part.take_place()? })
     }
+}
+
+/// Does something to a file that nobody has open, and closes it.
+fn closed<T>(path: &Path, work: impl FnOnce(&Engine) -> Result<T, Error>) -> Result<T, Error> {
+    let engine = Engine::open(path, Options::default())?;
+    let done = work(&engine);
+    engine.env.prepare_for_closing().wait();
+    done
 }
 
 impl Engine {

@@ -11,7 +11,9 @@ use keyloom_store::{Direction, Error, Limits, Page, Sequence};
 
 use crate::config::Options;
 use crate::error::{engine, file};
+use crate::log::Salts;
 use crate::store::MAX_KEY;
+use crate::view::View;
 use crate::{scan, value};
 
 /// What the file says of itself, so that another engine's file is not taken for ours.
@@ -19,6 +21,9 @@ const FORMAT: (&[u8], &[u8]) = (b"format", b"keyloom lmdb 1");
 
 /// The key of the last sequence among the file's own facts.
 pub(crate) const SEQUENCE: &[u8] = b"sequence";
+
+/// The key of the logs' salts among them.
+pub(crate) const SALTS: &[u8] = b"salts";
 
 /// An open file. Clones share it.
 #[derive(Debug, Clone)]
@@ -86,11 +91,60 @@ impl Engine {
         scan::page(self.data, txn, span, direction, limits, look)
     }
 
+    /// The same with what is in memory in front of the file.
+    pub(crate) fn get_in<T>(
+        &self,
+        txn: &RoTxn<'_>,
+        view: Option<&View>,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, Error> {
+        match view {
+            None => self.get(txn, key, look),
+            Some(view) => view.get(self, txn, key, look),
+        }
+    }
+
+    pub(crate) fn get_many_in<K: AsRef<[u8]>>(
+        &self,
+        txn: &RoTxn<'_>,
+        view: Option<&View>,
+        keys: &[K],
+        look: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Error> {
+        match view {
+            None => self.get_many(txn, keys, look),
+            Some(view) => view.get_many(self, txn, keys, look),
+        }
+    }
+
+    pub(crate) fn page_in(
+        &self,
+        txn: &RoTxn<'_>,
+        view: Option<&View>,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<Page, Error> {
+        match view {
+            None => self.page(txn, span, direction, limits, look),
+            Some(view) => view.page(self, txn, span, direction, limits, &mut look),
+        }
+    }
+
     /// The sequence of the last commit that a transaction sees.
     pub(crate) fn sequence(&self, txn: &RoTxn<'_>) -> Result<Sequence, Error> {
         let bytes = self.meta.get(txn, SEQUENCE).map_err(engine)?.unwrap_or(&[0; 8]);
         let number = bytes.try_into().map_err(|_| Error::Damaged("the sequence is not a number".into()))?;
         Ok(Sequence(u64::from_be_bytes(number)))
+    }
+
+    /// The salts that logs must have to be read; `None` if there never was one.
+    pub(crate) fn salts(&self, txn: &RoTxn<'_>) -> Result<Option<Salts>, Error> {
+        let bytes = self.meta.get(txn, SALTS).map_err(engine)?;
+        let damaged = || Error::Damaged("the salts of the logs are not two numbers".into());
+        bytes.map(|bytes| Salts::parse(bytes).ok_or_else(damaged)).transpose()
     }
 }
 

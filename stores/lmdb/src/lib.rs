@@ -12,22 +12,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Reads go to the memory map, from any thread and any process. Writes go to one thread, which takes all that wait,
-//! checks their conditions one after the other, and commits them with one sync:
+//! Reads go to the memory map, from any thread and any process. Commits that come one upon the other are written to a log
+//! first, whose sync they share, and are read from memory until one thread takes them into the file:
 //!
 //! ```text
-//! commit ─┐
-//! commit ─┼─→ writer thread ─→ lock file ─→ write transaction ─→ sync ─→ answers
-//! commit ─┘
+//! commit ─┐              ┌─→ log ─→ sync ─→ answers
+//! commit ─┼─→ conditions ┤
+//! commit ─┘              └─→ memory ─→ writer thread, many at once and sorted ─→ write transaction ─→ sync
 //! ```
 //!
-//! With [`Durability::Buffered`](keyloom_store::Durability::Buffered) a commit is answered when it is in memory, and the
-//! thread writes what has gathered:
-//!
-//! ```text
-//! commit ─→ buffer ─→ answer
-//!              └─→ flusher thread, every few milliseconds ─→ write transaction ─→ sync
-//! ```
+//! A commit that comes alone, or that is large, goes into the file by itself. So does every commit where there is no
+//! [log](Options::log): the writer thread takes all that wait and gives them one sync. With
+//! [`Durability::Buffered`](keyloom_store::Durability::Buffered) there is memory and no log, and a commit is answered when
+//! it is there.
 //!
 //! What it promises, and what it does not yet do, is in the crate's README.
 
@@ -37,17 +34,20 @@ mod config;
 mod copy;
 mod engine;
 mod error;
-mod flusher;
+mod generation;
 mod lock;
+mod log;
+mod logger;
 mod part;
 mod scan;
 mod snapshot;
 mod store;
 mod transaction;
 mod value;
+mod view;
 mod writer;
 
-pub use config::Options;
+pub use config::{LogOptions, Options};
 pub use copy::Compacted;
 pub use snapshot::LmdbSnapshot;
 pub use store::{LmdbStore, MAX_KEY};

@@ -118,6 +118,11 @@ impl WriterLock {
         Ok(writing)
     }
 
+    /// The right to write, if nobody has it.
+    pub(crate) fn take_now(&self) -> Option<Writing<'_>> {
+        self.writer.file.try_lock().is_ok().then_some(Writing(&self.writer))
+    }
+
     /// Whether another process waits for the right to write.
     pub(crate) fn is_wanted(&self) -> bool {
         match self.waiter.file.try_lock() {

@@ -10,9 +10,10 @@ use keyloom_store::Error;
 
 use crate::engine::sync_folder;
 use crate::error::file;
+use crate::log;
 
 /// What a store keeps beside its file.
-const BESIDE: [&str; 4] = ["-lock", ".writer", ".waiter", ".open"];
+const BESIDE: [&str; 6] = ["-lock", ".writer", ".waiter", ".open", ".redo0", ".redo1"];
 
 /// A file in the making. It is deleted when this is dropped, unless it took its place.
 #[derive(Debug)]
@@ -67,6 +68,8 @@ impl Part {
         self.forget_store();
         fs::rename(&self.path, &self.place).map_err(|error| file(&self.place, &error))?;
         self.placed = true;
+        // They were the other file's.
+        log::remove(&self.place);
         self.place.parent().map_or(Ok(()), sync_folder)?;
         Ok(length)
     }

@@ -12,8 +12,8 @@ use keyloom_key::Span;
 use keyloom_store::{Direction, Error, Limits, Page, Read};
 
 use crate::engine::Engine;
-use crate::error::engine;
 use crate::store::LmdbStore;
+use crate::view::View;
 
 /// The snapshots of this process that can be read.
 #[derive(Debug)]
@@ -36,12 +36,15 @@ struct Living {
 struct Held {
     taken: Instant,
     /// `None` when it is past its age.
-    txn: Mutex<Option<RoTxn<'static, WithoutTls>>>,
+    state: Mutex<Option<Kept>>,
 }
 
+/// What is in the file, and what was in memory in front of it.
+type Kept = (RoTxn<'static, WithoutTls>, Option<View>);
+
 impl Held {
-    fn lock(&self) -> MutexGuard<'_, Option<RoTxn<'static, WithoutTls>>> {
-        self.txn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -89,8 +92,8 @@ impl Snapshots {
                 return true;
             }
             // One that is being read has to wait for the next time.
-            let Ok(mut txn) = held.txn.try_lock() else { return true };
-            *txn = None;
+            let Ok(mut state) = held.state.try_lock() else { return true };
+            *state = None;
             false
         });
     }
@@ -115,8 +118,8 @@ impl Drop for LmdbSnapshot {
 
 impl LmdbSnapshot {
     pub(crate) fn take(store: &LmdbStore) -> Result<Self, Error> {
-        let txn = store.engine().env.clone().static_read_txn().map_err(engine)?;
-        let held = Arc::new(Held { taken: Instant::now(), txn: Mutex::new(Some(txn)) });
+        let kept = store.keep()?;
+        let held = Arc::new(Held { taken: Instant::now(), state: Mutex::new(Some(kept)) });
         let mut living = store.snapshots().living();
         living.taken += 1;
         let number = living.taken;
@@ -125,13 +128,13 @@ impl LmdbSnapshot {
         Ok(Self { number, held, store: store.clone() })
     }
 
-    fn read<T>(&self, read: impl FnOnce(&RoTxn<'_, WithoutTls>) -> Result<T, Error>) -> Result<T, Error> {
+    fn read<T>(&self, read: impl FnOnce(&Engine, &Kept) -> Result<T, Error>) -> Result<T, Error> {
         let age = self.store.snapshots().age();
-        let mut txn = self.held.lock();
+        let mut state = self.held.lock();
         if self.held.taken.elapsed() > age {
-            *txn = None;
+            *state = None;
         }
-        read(txn.as_ref().ok_or(Error::Expired(age))?)
+        read(self.store.engine(), state.as_ref().ok_or(Error::Expired(age))?)
     }
 }
 
@@ -141,7 +144,7 @@ impl Read for LmdbSnapshot {
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T + Send,
     ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
-        ready(self.read(|txn| self.store.engine().get(txn, key, look)))
+        ready(self.read(|engine, (txn, view)| engine.get_in(txn, view.as_ref(), key, look)))
     }
 
     fn get_many<K: AsRef<[u8]> + Sync>(
@@ -149,7 +152,7 @@ impl Read for LmdbSnapshot {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> impl Future<Output = Result<(), Error>> + Send {
-        ready(self.read(|txn| self.store.engine().get_many(txn, keys, look)))
+        ready(self.read(|engine, (txn, view)| engine.get_many_in(txn, view.as_ref(), keys, look)))
     }
 
     fn scan(
@@ -159,7 +162,11 @@ impl Read for LmdbSnapshot {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> impl Future<Output = Result<Page, Error>> + Send {
-        ready(self.read(|txn| self.store.engine().page(txn, span, direction, limits, look)))
+        ready(
+            self.read(|engine, (txn, view)| {
+                engine.page_in(txn, view.as_ref(), span, direction, limits, look)
+            }),
+        )
     }
 }
 

@@ -9,18 +9,21 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
 use keyloom_store::{Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Sequence, Store};
 use tokio::sync::oneshot;
 
-use crate::buffer::{Admission, Buffer};
-use crate::config::Options;
+use crate::buffer::{Admission, Buffer, Promise, Room};
+use crate::config::{LogOptions, Options};
 use crate::engine::Engine;
-use crate::error::file;
-use crate::flusher::{Flusher, Request};
+use crate::error::{engine, file};
 use crate::lock::{Hold, WriterLock};
+use crate::log;
+use crate::logger;
 use crate::snapshot::{LmdbSnapshot, Snapshots};
-use crate::writer::{Commit, Writer};
+use crate::view::View;
+use crate::writer::{Commit, Gathering, Request, Writer};
 
 /// The longest key, in bytes.
 ///
@@ -39,19 +42,16 @@ pub struct LmdbStore {
 struct Shared {
     engine: Engine,
     snapshots: Arc<Snapshots>,
-    // Dropped in this order: the thread ends when nobody can send, and must have ended before the file can be
+    // Dropped in this order: a thread ends when nobody can send to it, and must have ended before the file can be
     // opened again.
-    way: Way,
-    _thread: Thread,
+    buffer: Option<Arc<Buffer>>,
+    requests: Sender<Request>,
+    syncs: Option<Sender<()>>,
+    // The writer first: it asks the logger too.
+    _writer: Thread,
+    _logger: Option<Thread>,
     // Last of all: until here the file must not be replaced.
     _hold: Hold,
-}
-
-/// The way of a commit.
-#[derive(Debug)]
-enum Way {
-    Synced(Sender<Commit>),
-    Buffered { buffer: Arc<Buffer>, requests: Sender<Request> },
 }
 
 /// A thread that is waited for when this is dropped.
@@ -59,9 +59,10 @@ enum Way {
 struct Thread(Option<JoinHandle<()>>);
 
 impl Thread {
-    fn start(work: impl FnOnce() + Send + 'static) -> Result<Self, Error> {
-        let thread = std::thread::Builder::new().name("keyloom-writer".to_owned()).spawn(work);
-        let thread = thread.map_err(|error| Error::Failed(format!("no thread to write: {error}").into()))?;
+    fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<Self, Error> {
+        let thread = std::thread::Builder::new().name(format!("keyloom-{name}")).spawn(work);
+        let thread =
+            thread.map_err(|error| Error::Failed(format!("no thread for the {name}: {error}").into()))?;
         Ok(Self(Some(thread)))
     }
 }
@@ -85,9 +86,9 @@ impl LmdbStore {
 
     /// Opens the file with these options, or creates it. A file that this process has open already is shared as it is.
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
-        if options.durability == Durability::Written {
+        if options.durability == Durability::Written && options.log.is_none() {
             // LMDB can only do so by leaving the order of its writes to the system, which may ruin the file.
-            let what = "promise `written`: open it `synced` or `buffered`".into();
+            let what = "promise `written` without a log: open it with one, or `synced`, or `buffered`".into();
             return Err(Error::Unsupported { store: "lmdb", what });
         }
         let path = absolute(path.as_ref())?;
@@ -109,41 +110,35 @@ impl LmdbStore {
         &self.shared.snapshots
     }
 
-    fn get_now<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
-        let engine = self.engine();
-        let Way::Buffered { buffer, .. } = &self.shared.way else {
-            return engine.get(&*engine.read()?, key, look);
-        };
-        let state = buffer.read()?;
-        match state.get(key) {
-            Some(value) => Ok(value.map(look)),
-            None => {
-                let txn = engine.read()?;
-                drop(state);
-                engine.get(&txn, key, look)
-            }
+    /// The newest state that is in the file, and what is in memory in front of it.
+    fn look(&self) -> Result<(RoTxn<'_, WithoutTls>, Option<View>), Error> {
+        match &self.shared.buffer {
+            None => Ok((self.engine().read()?, None)),
+            Some(buffer) => buffer.look(self.engine()),
         }
+    }
+
+    /// The state that a snapshot begins with.
+    pub(crate) fn keep(&self) -> Result<(RoTxn<'static, WithoutTls>, Option<View>), Error> {
+        let begin = || self.engine().env.clone().static_read_txn().map_err(engine);
+        match &self.shared.buffer {
+            None => Ok((begin()?, None)),
+            Some(buffer) => buffer.keep(begin),
+        }
+    }
+
+    fn get_now<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
+        let (txn, view) = self.look()?;
+        self.engine().get_in(&txn, view.as_ref(), key, look)
     }
 
     fn get_many_now<K: AsRef<[u8]>>(
         &self,
         keys: &[K],
-        mut look: impl FnMut(usize, Option<&[u8]>),
+        look: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Error> {
-        let engine = self.engine();
-        let Way::Buffered { buffer, .. } = &self.shared.way else {
-            return engine.get_many(&*engine.read()?, keys, look);
-        };
-        let state = buffer.read()?;
-        let txn = engine.read()?;
-        for (number, key) in keys.iter().enumerate() {
-            let key = key.as_ref();
-            match state.get(key) {
-                Some(value) => look(number, value),
-                None => engine.get_many(&txn, &[key], |_, value| look(number, value))?,
-            }
-        }
-        Ok(())
+        let (txn, view) = self.look()?;
+        self.engine().get_many_in(&txn, view.as_ref(), keys, look)
     }
 
     fn scan_now(
@@ -151,30 +146,50 @@ impl LmdbStore {
         span: &Span,
         direction: Direction,
         limits: Limits,
-        mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
-        let engine = self.engine();
-        let Way::Buffered { buffer, .. } = &self.shared.way else {
-            return engine.page(&*engine.read()?, span, direction, limits, look);
-        };
-        let state = buffer.read()?;
-        let txn = engine.read()?;
-        if state.sequence().is_none() {
-            drop(state);
-            return engine.page(&txn, span, direction, limits, look);
-        }
-        state.page(engine, &txn, span, direction, limits, &mut look)
+        let (txn, view) = self.look()?;
+        self.engine().page_in(&txn, view.as_ref(), span, direction, limits, look)
     }
 
     fn sequence_now(&self) -> Result<Sequence, Error> {
-        let buffered = match &self.shared.way {
-            Way::Synced(_) => None,
-            // What leaves the buffer after this look is in the file before the next.
-            Way::Buffered { buffer, .. } => buffer.read()?.sequence(),
-        };
+        // What leaves the buffer after this look is in the file before the next.
+        let buffered = self.shared.buffer.as_ref().map_or(Ok(None), |buffer| buffer.sequence())?;
         let engine = self.engine();
         buffered.map_or_else(|| engine.sequence(&*engine.read()?), Ok)
     }
+
+    /// Brings all that is committed into the file: what is in memory here, and what other processes have in their logs.
+    pub(crate) async fn drain(&self) -> Result<(), Error> {
+        if let Some(buffer) = &self.shared.buffer {
+            // Whoever was not told of a failure is told now.
+            buffer.sequence()?;
+        }
+        ask(&self.shared.requests, Request::Flush).await
+    }
+
+    fn has_turn(&self) -> bool {
+        self.shared.buffer.as_ref().is_some_and(|buffer| buffer.is_open())
+    }
+
+    /// Whether another process has the right to write now: what it has committed may be in its log only, and cannot be
+    /// read here until it is in the file, which takes a [moment](crate::LogOptions::interval), or until one
+    /// [catches up](Store::catch_up).
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// let store = keyloom_lmdb::LmdbStore::open(folder.path().join("shop.klm"))?;
+    /// assert!(!store.is_behind()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_behind(&self) -> Result<bool, Error> {
+        Ok(!self.has_turn()
+            && WriterLock::open(self.engine().env.path(), Duration::ZERO)?.take_now().is_none())
+    }
+}
+
+fn gone() -> Error {
+    Error::Failed("the writer has ended: open the file anew".into())
 }
 
 /// Hands something to the thread that writes, and waits for its answer.
@@ -182,7 +197,6 @@ async fn ask<T, Q>(
     to: &Sender<Q>,
     question: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Q,
 ) -> Result<T, Error> {
-    let gone = || Error::Failed("the writer has ended: open the file anew".into());
     let (answer, answered) = oneshot::channel();
     to.send(question(answer)).map_err(|_| gone())?;
     answered.await.unwrap_or_else(|_| Err(gone()))
@@ -220,29 +234,57 @@ impl Shared {
         let engine = Engine::open(path, options)?;
         let lock = WriterLock::open(path, options.busy_timeout)?;
         let snapshots = Arc::new(Snapshots::new(options.max_snapshot_age));
-        let (way, thread) = match options.durability {
-            Durability::Buffered { entries, interval } => {
-                let buffer = Arc::new(Buffer::new(entries));
-                let (requests, received) = channel();
-                let flusher = Flusher {
-                    engine: engine.clone(),
-                    lock,
-                    buffer: Arc::clone(&buffer),
-                    // A day is beyond any use, and can be added to any moment.
-                    interval: interval.min(Duration::from_secs(86_400)),
-                    snapshots: Arc::clone(&snapshots),
-                };
-                (Way::Buffered { buffer, requests }, Thread::start(move || flusher.run(&received))?)
+        // What a process that died has left is for whoever comes next. One that lives is asked to bring it in: it may have
+        // to be waited for, and can be read without it.
+        if log::exist(path) {
+            match lock.take() {
+                Ok(_writing) => drop(log::recover(&engine, path)?),
+                Err(Error::Busy(_)) => {}
+                Err(error) => return Err(error),
             }
-            Durability::Synced | Durability::Written => {
-                let (commits, received) = channel();
-                let snapshots = Arc::clone(&snapshots);
-                let writer = Writer { engine: engine.clone(), lock, snapshots, failed: None };
-                (Way::Synced(commits), Thread::start(move || writer.run(&received))?)
+        }
+        let gathering = gathering(options);
+        let buffer = gathering.as_ref().map(|gathering| Arc::clone(&gathering.buffer));
+        let (syncs, logger) = match &buffer {
+            Some(buffer) if buffer.promise() == Promise::Synced => {
+                let (syncs, asked) = channel();
+                let buffer = Arc::clone(buffer);
+                (Some(syncs), Some(Thread::start("logger", move || logger::run(&buffer, &asked))?))
             }
+            _ => (None, None),
         };
-        Ok(Self { engine, snapshots, way, _thread: thread, _hold: hold })
+        let (requests, received) = channel();
+        let writer = Writer {
+            engine: engine.clone(),
+            path: path.to_owned(),
+            lock,
+            snapshots: Arc::clone(&snapshots),
+            buffer: gathering,
+            syncs: syncs.clone(),
+        };
+        let writer = Thread::start("writer", move || writer.run(&received))?;
+        Ok(Self { engine, snapshots, buffer, requests, syncs, _writer: writer, _logger: logger, _hold: hold })
     }
+}
+
+/// Where commits gather, if these options have them do so.
+fn gathering(options: Options) -> Option<Gathering> {
+    let (promise, room, interval) = match (options.durability, options.log) {
+        (Durability::Buffered { entries, interval }, _) => {
+            (Promise::Memory, Room { entries, bytes: usize::MAX }, interval)
+        }
+        (durability, Some(LogOptions { entries, bytes, interval })) => {
+            let promise = match durability {
+                Durability::Written => Promise::Written,
+                _ => Promise::Synced,
+            };
+            (promise, Room { entries, bytes }, interval)
+        }
+        (_, None) => return None,
+    };
+    let buffer = Arc::new(Buffer::new(promise, room));
+    // A day is beyond any use, and can be added to any moment.
+    Some(Gathering { buffer, interval: interval.min(Duration::from_secs(86_400)) })
 }
 
 impl Read for LmdbStore {
@@ -291,36 +333,67 @@ impl Store for LmdbStore {
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
         check_keys(&batch)?;
-        match &self.shared.way {
-            Way::Synced(commits) => ask(commits, |answer| Commit { batch, answer }).await,
-            Way::Buffered { buffer, requests } => match buffer.admit(self.engine(), batch)? {
-                Admission::Done { sequence, flush } => {
-                    if flush {
-                        // A hint: without it the flush begins when the interval is over.
-                        let _ = requests.send(Request::Nudge);
-                    }
-                    Ok(sequence)
+        let shared = &*self.shared;
+        let Some(buffer) = &shared.buffer else {
+            return ask(&shared.requests, |answer| Request::Commit(Commit { batch, answer })).await;
+        };
+        if buffer.is_large(&batch) {
+            return ask(&shared.requests, |answer| Request::Commit(Commit { batch, answer })).await;
+        }
+        let (mut waiter, answered) = match buffer.promise() {
+            Promise::Synced => {
+                let (answer, answered) = oneshot::channel();
+                (Some(answer), Some(answered))
+            }
+            Promise::Memory | Promise::Written => (None, None),
+        };
+        let nudge = |flush| {
+            if flush {
+                // A hint: without it the flush begins when the interval is over.
+                let _ = shared.requests.send(Request::Nudge);
+            }
+        };
+        match (buffer.admit(self.engine(), batch, &mut waiter)?, answered) {
+            (Admission::Done { sequence, flush }, _) => {
+                nudge(flush);
+                Ok(sequence)
+            }
+            (Admission::Waits { flush }, Some(answered)) => {
+                if let Some(syncs) = &shared.syncs {
+                    let _ = syncs.send(());
                 }
-                Admission::Closed(batch) => ask(requests, |answer| Request::Commit { batch, answer }).await,
-            },
+                nudge(flush);
+                answered.await.unwrap_or_else(|_| Err(gone()))
+            }
+            (Admission::Waits { .. }, None) => Err(gone()),
+            (Admission::Closed(batch), _) => {
+                ask(&shared.requests, |answer| Request::Commit(Commit { batch, answer })).await
+            }
         }
     }
 
     async fn flush(&self) -> Result<(), Error> {
-        match &self.shared.way {
-            Way::Synced(_) => Ok(()),
-            Way::Buffered { buffer, .. } if buffer.read()?.sequence().is_none() => Ok(()),
-            Way::Buffered { requests, .. } => ask(requests, Request::Flush).await,
+        match &self.shared.buffer {
+            Some(buffer) if buffer.promise() == Promise::Memory => self.drain().await,
+            // The log is enough.
+            Some(buffer) if buffer.promise() == Promise::Written => buffer.sync_written(),
+            _ => Ok(()),
         }
+    }
+
+    async fn catch_up(&self) -> Result<(), Error> {
+        // Without a log beside the file, or while it is this process's, nobody has anything that is not in the file.
+        if self.has_turn() || !log::exist(self.engine().env.path()) {
+            return Ok(());
+        }
+        self.drain().await
     }
 
     fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send {
         ready(self.sequence_now())
     }
 
-    /// Flushes first, so that all is in the one state that is held.
-    async fn snapshot(&self) -> Result<LmdbSnapshot, Error> {
-        self.flush().await?;
-        LmdbSnapshot::take(self)
+    fn snapshot(&self) -> impl Future<Output = Result<LmdbSnapshot, Error>> + Send {
+        ready(LmdbSnapshot::take(self))
     }
 }

@@ -5,8 +5,9 @@ use std::ops::Deref;
 use heed::{PutFlags, RoTxn, RwTxn};
 use keyloom_store::{Error, Sequence};
 
-use crate::engine::{Engine, SEQUENCE};
+use crate::engine::{Engine, SALTS, SEQUENCE};
 use crate::error::engine;
+use crate::log::Salts;
 use crate::value;
 
 /// Writes that become visible, and durable, as one.
@@ -45,10 +46,13 @@ impl<'a> Transaction<'a> {
         data.put_reserved(txn, key, length, |space| value::seal(key, value, space)).map_err(engine)
     }
 
-    /// Commits, with the sequence of the last commit that is in it.
+    /// Commits, with the sequence of the last commit that is in it, and other salts for the logs if there are any.
     ///
     /// After [`Error::Unknown`] nothing more can be written; after any other error nothing was.
-    pub(crate) fn commit(mut self, last: Sequence) -> Result<(), Error> {
+    pub(crate) fn commit(mut self, last: Sequence, salts: Option<Salts>) -> Result<(), Error> {
+        if let Some(salts) = salts {
+            self.engine.meta.put(&mut self.txn, SALTS, &salts.to_bytes()).map_err(engine)?;
+        }
         self.engine.meta.put(&mut self.txn, SEQUENCE, &last.0.to_be_bytes()).map_err(engine)?;
         // LMDB writes the pages, syncs them, and writes the root. Only when the last fails is it in doubt, and it then
         // begins no transaction any more.

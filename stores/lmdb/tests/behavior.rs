@@ -2,33 +2,51 @@
 
 #![allow(clippy::expect_used, reason = "helpers of tests, which clippy does not see as such")]
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_lmdb::{LmdbStore, LogOptions, Options};
 use keyloom_store::Durability;
 use keyloom_testkit::behavior::{self, cases, snapshots, trials};
 
-fn open(options: Options) -> LmdbStore {
-    let folder = tempfile::tempdir().expect("a folder for a test");
-    // The folder goes at once, the file when it is closed: nothing is left behind.
-    LmdbStore::open_with(folder.path().join("test.klm"), options).expect("a new file opens")
+static FILES: AtomicUsize = AtomicUsize::new(0);
+
+fn open(folder: &Path, options: Options) -> LmdbStore {
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    LmdbStore::open_with(folder.join(format!("{number}.klm")), options).expect("a new file opens")
 }
 
 fn main() -> ExitCode {
+    let folder = Arc::new(tempfile::tempdir().expect("a folder for tests"));
+    let opens = |options| {
+        let folder = Arc::clone(&folder);
+        move || open(folder.path(), options)
+    };
     let synced = Options::default();
+    let plain = Options { log: None, ..synced };
     let buffered = Options { durability: Durability::buffered(), ..synced };
-    // So few that commits wait for room, and so long that they are read from the buffer.
-    let durability = Durability::Buffered { entries: 4, interval: Duration::from_millis(50) };
-    let narrow = Options { durability, ..synced };
-    let mut all = trials("lmdb", cases(), move || open(synced));
-    all.extend(trials("lmdb, buffered", cases(), move || open(buffered)));
-    all.extend(trials("lmdb, narrow buffer", cases(), move || open(narrow)));
-    for (name, durability) in [("synced", Durability::Synced), ("buffered", Durability::buffered())] {
-        let short = Options { max_snapshot_age: Duration::from_millis(50), durability, ..synced };
-        all.extend(trials(&format!("lmdb, {name}, short snapshots"), snapshots::cases(), move || {
-            open(short)
-        }));
+    // So few that commits wait for room, and so long that they are read from memory.
+    let (entries, interval) = (4, Duration::from_millis(50));
+    let log = Some(LogOptions { entries, interval, ..LogOptions::default() });
+    let ways = [
+        ("lmdb", synced),
+        ("lmdb, written", Options { durability: Durability::Written, ..synced }),
+        ("lmdb, without a log", plain),
+        ("lmdb, buffered", buffered),
+        ("lmdb, narrow buffer", Options { durability: Durability::Buffered { entries, interval }, ..synced }),
+        ("lmdb, narrow log", Options { log, ..synced }),
+        ("lmdb, narrow log, written", Options { log, durability: Durability::Written, ..synced }),
+    ];
+    let mut all = Vec::new();
+    for (name, options) in ways {
+        all.extend(trials(name, cases(), opens(options)));
+    }
+    for (name, options) in [("synced", synced), ("without a log", plain), ("buffered", buffered)] {
+        let short = Options { max_snapshot_age: Duration::from_millis(50), ..options };
+        all.extend(trials(&format!("lmdb, {name}, short snapshots"), snapshots::cases(), opens(short)));
     }
     behavior::run(all)
 }

@@ -201,11 +201,14 @@ fn a_file_can_be_opened_while_it_is_being_closed() {
 }
 
 #[test]
-fn written_is_refused_by_name() {
+fn written_is_refused_where_there_is_no_log() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { durability: Durability::Written, ..Options::default() };
+    let options = Options { durability: Durability::Written, log: None, ..Options::default() };
     let error = LmdbStore::open_with(folder.path().join("test.klm"), options).unwrap_err();
     assert!(matches!(error, Error::Unsupported { .. }));
-    assert_eq!(error.to_string(), "lmdb cannot promise `written`: open it `synced` or `buffered`");
+    assert_eq!(
+        error.to_string(),
+        "lmdb cannot promise `written` without a log: open it with one, or `synced`, or `buffered`"
+    );
     assert!(!folder.path().join("test.klm").exists());
 }

@@ -11,11 +11,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use keyloom_lmdb::{LmdbStore, Options};
-use keyloom_store::{Batch, Blocking, Durability, Error};
+use keyloom_store::{Batch, Blocking, Durability, Error, Wait};
 use keyloom_testkit::{child, disk};
 
 fn open(path: &Path, durability: Durability) -> Blocking<LmdbStore> {
-    Blocking::new(LmdbStore::open_with(path, Options { durability, ..Options::default() }).unwrap())
+    open_with(path, Options { durability, ..Options::default() })
+}
+
+fn open_with(path: &Path, options: Options) -> Blocking<LmdbStore> {
+    Blocking::new(LmdbStore::open_with(path, options).unwrap())
 }
 
 fn value(store: &Blocking<LmdbStore>, key: &str) -> Option<String> {
@@ -33,8 +37,13 @@ fn large(mark: &str) -> Batch {
 fn as_a_child() {
     let Some((task, path)) = child::task() else { return };
     match task.split_once('+').unwrap_or((task.as_str(), "")) {
-        ("synced", fault) => synced(&path, fault),
-        ("synced_root", _) => synced_root(&path),
+        ("synced", fault) => told(&path, fault, Options::default()),
+        ("straight", fault) => told(&path, fault, Options { log: None, ..Options::default() }),
+        ("written", fault) => {
+            told(&path, fault, Options { durability: Durability::Written, ..Options::default() });
+        }
+        ("straight_root", _) => straight_root(&path),
+        ("logged_root", _) => logged_root(&path),
         ("buffered", fault) => buffered(&path, fault),
         ("buffered_root", _) => buffered_root(&path),
         ("limited", _) => limited(&path),
@@ -48,15 +57,23 @@ const PASSING: [&str; 3] = ["space", "short", "sync"];
 
 #[test]
 fn a_commit_that_fails_leaves_everything_and_the_next_may_succeed() {
-    for fault in PASSING {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(disk::run(&format!("synced+{fault}"), &folder.path().join("test.klm")).success(), "{fault}");
+    for way in ["synced", "straight", "written"] {
+        // What is written only is not synced.
+        for fault in PASSING.into_iter().filter(|fault| (way, *fault) != ("written", "sync")) {
+            let folder = tempfile::tempdir().unwrap();
+            let task = format!("{way}+{fault}");
+            assert!(disk::run(&task, &folder.path().join("test.klm")).success(), "{task}");
+        }
     }
 }
 
-fn synced(path: &Path, fault: &str) {
-    let store = open(path, Durability::Synced);
-    let before = store.commit(large("before")).unwrap();
+fn told(path: &Path, fault: &str, options: Options) {
+    let store = open_with(path, options);
+    // The first goes into the file, the others into the log if there is one.
+    for _ in 0..5 {
+        store.commit(large("before")).unwrap();
+    }
+    let before = store.sequence().unwrap();
     disk::fail(fault);
     for _ in 0..3 {
         assert!(matches!(store.commit(large("during")), Err(Error::Full(_))));
@@ -76,7 +93,7 @@ fn synced(path: &Path, fault: &str) {
 
 #[test]
 fn a_root_that_cannot_be_written_ends_the_store() {
-    for task in ["synced_root", "buffered_root"] {
+    for task in ["straight_root", "logged_root", "buffered_root"] {
         let folder = tempfile::tempdir().unwrap();
         assert!(disk::run(task, &folder.path().join("test.klm")).success(), "{task}");
     }
@@ -92,8 +109,30 @@ fn goes_on(path: &Path) {
     assert_eq!(value(&store, "mark").as_deref(), Some("after"));
 }
 
-fn synced_root(path: &Path) {
+/// What is in the log survives a file that cannot be written to.
+fn logged_root(path: &Path) {
     let store = open(path, Durability::Synced);
+    for _ in 0..5 {
+        store.commit(large("before")).unwrap();
+    }
+    disk::fail("root");
+    store.commit(large("during")).unwrap();
+    let copied = store.inner().copy_to(path.with_added_extension("copy"), false).wait();
+    assert!(matches!(copied, Err(Error::Failed(_))), "what is in memory cannot go into the file");
+    assert!(matches!(store.commit(large("then")), Err(Error::Failed(_))));
+    disk::heal();
+    assert!(matches!(store.commit(large("then")), Err(Error::Failed(_))));
+    assert!(matches!(store.get(b"mark", |_| ()), Err(Error::Failed(_))));
+    drop(store);
+    let store = open(path, Durability::Synced);
+    assert_eq!(value(&store, "mark").as_deref(), Some("during"));
+    assert!(value(&store, "during/199").is_some());
+    drop(store);
+    goes_on(path);
+}
+
+fn straight_root(path: &Path) {
+    let store = open_with(path, Options { log: None, ..Options::default() });
     store.commit(large("before")).unwrap();
     disk::fail("root");
     assert!(matches!(store.commit(large("during")), Err(Error::Unknown(_))));

@@ -14,6 +14,11 @@ fn open(path: &Path) -> Blocking<LmdbStore> {
     Blocking::new(LmdbStore::open(path).unwrap())
 }
 
+/// Every commit goes into the file.
+fn straight(path: &Path) -> Blocking<LmdbStore> {
+    Blocking::new(LmdbStore::open_with(path, Options { log: None, ..Options::default() }).unwrap())
+}
+
 fn number(store: &Blocking<LmdbStore>, key: &str) -> Option<u64> {
     let text = store.get(key.as_bytes(), |value| String::from_utf8(value.to_vec()).unwrap()).unwrap();
     text.map(|text| text.parse().unwrap())
@@ -127,8 +132,8 @@ fn as_a_child() {
     let Some((task, path)) = child::task() else { return };
     match task.as_str() {
         // Counts upwards in three keys at once and says each number when it is committed.
-        "write" => {
-            let store = open(&path);
+        "write" | "write_straight" => {
+            let store = if task == "write" { open(&path) } else { straight(&path) };
             for next in number(&store, "a").unwrap_or(0) + 1.. {
                 let batch =
                     ["a", "b", "c"].into_iter().fold(Batch::new(), |b, key| b.put(key, next.to_string()));
@@ -136,6 +141,7 @@ fn as_a_child() {
                 child::say("committed", next);
             }
         }
+        "look" => child::say("committed", number(&open(&path), "a").unwrap_or(0)),
         // Reads for as long as it is let.
         "read" => {
             let _snapshot = open(&path).snapshot().unwrap();
@@ -162,7 +168,7 @@ fn a_killed_writer_loses_nothing_and_leaves_no_half() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     for round in 0..24 {
-        let mut writer = child::start("write", &path);
+        let mut writer = child::start(if round % 2 == 0 { "write" } else { "write_straight" }, &path);
         let mut numbers = committed(&mut writer);
         let first = numbers.next().unwrap();
         // Another moment in each round.
@@ -185,10 +191,35 @@ fn others_read_while_one_writes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     let store = open(&path);
-    let mut writer = child::start("write", &path);
+    let mut writer = child::start("write_straight", &path);
     for number_said in committed(&mut writer).take(50) {
         assert!(number(&store, "a").unwrap() >= number_said);
     }
+    drop(writer);
+}
+
+#[test]
+fn others_read_what_is_in_the_log_of_one_when_they_catch_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let store = open(&path);
+    let mut writer = child::start("write", &path);
+    let mut behind = 0;
+    for number_said in committed(&mut writer).take(200) {
+        // What it sees is whole, however old.
+        let seen = ["a", "b", "c"].map(|key| number(&store, key));
+        behind += u64::from(store.inner().is_behind().unwrap());
+        if number_said.is_multiple_of(20) {
+            store.catch_up().unwrap();
+            assert!(number(&store, "a").unwrap() >= number_said, "{seen:?}");
+        }
+        if number_said == 100 {
+            // Whoever comes later sees all that there was.
+            let mut later = child::start("look", &path);
+            assert!(committed(&mut later).next().unwrap() >= number_said);
+        }
+    }
+    assert!(behind > 0, "the writer has no log");
     drop(writer);
 }
 

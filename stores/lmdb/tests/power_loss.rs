@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use keyloom_key::Span;
-use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_lmdb::{LmdbStore, LogOptions, Options};
 use keyloom_store::{Batch, Blocking, Direction, Durability, Error, Limits, Wait};
 use keyloom_testkit::{child, disk};
 
@@ -71,11 +71,15 @@ fn as_a_child() {
         return marks.write_all(b"1").unwrap();
     }
     let durability = match task.as_str() {
-        "synced" => Durability::Synced,
+        "synced" | "straight" => Durability::Synced,
+        "written" => Durability::Written,
         _ => Durability::Buffered { entries: 150, interval: Duration::from_millis(2) },
     };
-    let store =
-        Blocking::new(LmdbStore::open_with(&path, Options { durability, ..Options::default() }).unwrap());
+    // Taken into the file every few commits.
+    let log = LogOptions { entries: 300, bytes: 1 << 20, interval: Duration::from_millis(15) };
+    let log = (task != "straight").then_some(log);
+    let options = Options { durability, log, ..Options::default() };
+    let store = Blocking::new(LmdbStore::open_with(&path, options).unwrap());
     marks.write_all(b"0").unwrap();
     for number in 1..=COMMITS {
         assert_eq!(store.commit(batch(number)).unwrap().0, number);
@@ -108,8 +112,8 @@ fn copy(part: &Path) {
 }
 
 /// Opens an image.
-fn open(path: &Path, image: &[u8]) -> Result<Blocking<LmdbStore>, String> {
-    fs::write(path, image).unwrap();
+fn open(path: &Path, image: &disk::Image) -> Result<Blocking<LmdbStore>, String> {
+    image.write(path);
     LmdbStore::open(path).map(Blocking::new).map_err(|error| error.to_string())
 }
 
@@ -139,7 +143,7 @@ fn survives(task: &str) {
     let mut promised = 0;
     let images = disk::images(&path, SEEDS, |image| {
         let at = || format!("{task}, {}", image.at);
-        let store = open(&folder.path().join("image.klm"), &image.bytes);
+        let store = open(&folder.path().join("image.klm"), image);
         let store = store.unwrap_or_else(|error| panic!("{}: {error}", at()));
         let found = check(&store, &states).unwrap_or_else(|error| panic!("{}: {error}", at()));
         promised = image.promised;
@@ -149,7 +153,8 @@ fn survives(task: &str) {
             store.commit(Batch::new().put("then", "1")).unwrap_or_else(|error| panic!("{}: {error}", at()));
         }
     });
-    assert_eq!(promised, usize::try_from(COMMITS - COMMITS % if task == "synced" { 1 } else { 8 }).unwrap());
+    let each = if matches!(task, "synced" | "straight") { 1 } else { 8 };
+    assert_eq!(promised, usize::try_from(COMMITS - COMMITS % each).unwrap());
     println!("{task}: {images} images");
     assert!(images > 200, "only {images} images of {task}: is the disk recorded?");
 }
@@ -157,6 +162,16 @@ fn survives(task: &str) {
 #[test]
 fn synced_commits_survive_a_power_failure() {
     survives("synced");
+}
+
+#[test]
+fn synced_commits_without_a_log_survive_a_power_failure() {
+    survives("straight");
+}
+
+#[test]
+fn written_commits_survive_a_power_failure_when_they_are_flushed() {
+    survives("written");
 }
 
 #[test]
@@ -172,7 +187,7 @@ fn a_copy_survives_a_power_failure_when_it_takes_its_place() {
     assert!(disk::run("copy", &part).success());
     let states = states();
     let images = disk::images(&part, SEEDS, |image| {
-        let store = open(&folder.path().join("image.klm"), &image.bytes).unwrap();
+        let store = open(&folder.path().join("image.klm"), image).unwrap();
         assert_eq!(check(&store, &states), Ok(usize::try_from(COMMITS).unwrap()), "{}", image.at);
     });
     assert_eq!(images, 1, "nothing happens to it behind its promise");

@@ -1,10 +1,10 @@
 /* A disk that keeps a record and fails when told: loaded before the C library into a process that writes a store.
  *
- * KEYLOOM_DISK_FILE   the file to watch
+ * KEYLOOM_DISK_FILE   the file to watch, and with it its logs FILE.redo0 and FILE.redo1
  * KEYLOOM_DISK_LOG    where to record its writes and syncs, in their order; FILE.marks is recorded as marks
  * KEYLOOM_DISK_FAULT  a file whose text says what fails as long as it is there: space, short, sync or root
  *
- * A record is a letter, the offset and the length (64 bits each, as the machine has them), and the bytes:
+ * A record is a letter, the number of the file (0, or 1 and 2 for the logs), the offset and the length (64 bits each, as the machine has them), and the bytes:
  * W written, D written and synced at once (O_DSYNC), S all synced, T cut or grown to the offset, M marked.
  */
 #define _GNU_SOURCE
@@ -40,7 +40,15 @@ static int is(int fd, const char *variable, const char *end) {
     return !fstat(fd, &one) && !stat(path, &two) && one.st_ino == two.st_ino && one.st_dev == two.st_dev;
 }
 
-static int watched(int fd) { return is(fd, "KEYLOOM_DISK_FILE", ""); }
+/* The number of the file that fd is, or -1 if it is none of those that are watched. */
+static int number(int fd) {
+    static const char *ends[] = { "", ".redo0", ".redo1" };
+    for (int i = 0; i < 3; i++)
+        if (is(fd, "KEYLOOM_DISK_FILE", ends[i])) return i;
+    return -1;
+}
+
+static int watched(int fd) { return number(fd) >= 0; }
 
 static int fails(const char *what) {
     const char *name = getenv("KEYLOOM_DISK_FAULT");
@@ -52,12 +60,13 @@ static int fails(const char *what) {
     return length > 0 && !strncmp(text, what, strlen(what));
 }
 
-static void record(char kind, int64_t offset, const struct iovec *parts, int count, int64_t length) {
+static void record(char kind, int file, int64_t offset, const struct iovec *parts, int count, int64_t length) {
     static int log = -1;
     const char *name = getenv("KEYLOOM_DISK_LOG");
     if (!name) return;
     if (log < 0) log = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    raw_write(log, &kind, 1);
+    char head[2] = { kind, (char)file };
+    raw_write(log, head, 2);
     raw_write(log, &offset, 8);
     raw_write(log, &length, 8);
     for (int i = 0; i < count && length > 0; i++) {
@@ -76,7 +85,7 @@ static ssize_t put(int fd, const struct iovec *parts, int count, off_t offset) {
     if (fails("short")) { parts = &half; count = 1; }
     pthread_mutex_lock(&lock);
     ssize_t length = real(fd, parts, count, offset);
-    if (length > 0) record(at_once ? 'D' : 'W', offset, parts, count, length);
+    if (length > 0) record(at_once ? 'D' : 'W', number(fd), offset, parts, count, length);
     pthread_mutex_unlock(&lock);
     return length;
 }
@@ -106,7 +115,7 @@ ssize_t write(int fd, const void *bytes, size_t length) {
     ssize_t written = raw_write(fd, bytes, length);
     if (written > 0 && is(fd, "KEYLOOM_DISK_FILE", ".marks")) {
         pthread_mutex_lock(&lock);
-        record('M', 0, &part, 1, written);
+        record('M', 0, 0, &part, 1, written);
         pthread_mutex_unlock(&lock);
     }
     return written;
@@ -118,7 +127,7 @@ static int sync_with(const char *name, int fd) {
     if (fails("sync")) { errno = EIO; return -1; }
     pthread_mutex_lock(&lock);
     int outcome = real(fd);
-    if (!outcome) record('S', 0, NULL, 0, 0);
+    if (!outcome) record('S', number(fd), 0, NULL, 0, 0);
     pthread_mutex_unlock(&lock);
     return outcome;
 }
@@ -131,7 +140,7 @@ static int cut_with(const char *name, int fd, off_t length) {
     if (!watched(fd)) return real(fd, length);
     pthread_mutex_lock(&lock);
     int outcome = real(fd, length);
-    if (!outcome) record('T', length, NULL, 0, 0);
+    if (!outcome) record('T', number(fd), length, NULL, 0, 0);
     pthread_mutex_unlock(&lock);
     return outcome;
 }

@@ -19,11 +19,13 @@ use super::log;
 /// What a disk writes whole.
 const SECTOR: usize = 512;
 
-/// A file as a power failure could leave it.
+/// What the names of the watched files end with: a store, and its logs.
+const FILES: [&str; 3] = ["", "redo0", "redo1"];
+
+/// A file, and its logs, as a power failure could leave them.
 #[derive(Debug)]
 pub struct Image {
-    /// What is in the file.
-    pub bytes: Vec<u8>,
+    files: [Vec<u8>; 3],
     /// How many commits were promised to last.
     pub promised: usize,
     /// Which image of its moment it is.
@@ -32,32 +34,51 @@ pub struct Image {
     pub at: String,
 }
 
+impl Image {
+    /// Makes it the file at `path`, with its logs.
+    pub fn write(&self, path: &Path) {
+        for (end, bytes) in FILES.iter().zip(&self.files) {
+            let path = if end.is_empty() { path.to_owned() } else { path.with_added_extension(end) };
+            fs::write(path, bytes).unwrap();
+        }
+    }
+}
+
 /// Shows images of every moment of a file whose writes were [recorded](super::run): `seeds` of each at which something
 /// was not synced, and one of each other. Returns how many there were.
 pub fn images(path: &Path, seeds: u64, mut look: impl FnMut(&Image)) -> usize {
     let events = events(&fs::read(log(path)).unwrap());
-    let (mut synced, mut unsynced) = (Vec::new(), Vec::new());
+    let mut disk: [Watched<'_>; 3] = Default::default();
     let mut promised = None;
     let mut images = 0;
-    for (moment, event) in events.iter().enumerate() {
+    for (moment, (file, event)) in events.iter().enumerate() {
+        let Watched { synced, unsynced } = &mut disk[*file];
         match event {
             Event::Written { offset, bytes } => unsynced.push((*offset, bytes.as_slice())),
-            Event::WrittenAndSynced { offset, bytes } => put(&mut synced, *offset, bytes),
-            Event::Synced => unsynced.drain(..).for_each(|(offset, bytes)| put(&mut synced, offset, bytes)),
+            Event::WrittenAndSynced { offset, bytes } => put(synced, *offset, bytes),
+            Event::Synced => unsynced.drain(..).for_each(|(offset, bytes)| put(synced, offset, bytes)),
             Event::Resized(length) => synced.resize(*length, 0),
             Event::Promised(commits) => promised = Some(*commits),
         }
         // A file that is being created has nothing to lose.
         let Some(promised) = promised else { continue };
         // Without anything unsynced all images are the same.
-        for seed in 0..if unsynced.is_empty() { 1 } else { seeds } {
+        for seed in 0..if disk.iter().all(|file| file.unsynced.is_empty()) { 1 } else { seeds } {
             let mut dice = Dice(u64::try_from(moment).unwrap() << 8 | seed);
-            let bytes = image(&synced, &unsynced, &mut dice);
-            look(&Image { bytes, promised, seed, at: format!("at event {moment} with seed {seed}") });
+            let files =
+                [0, 1, 2].map(|file: usize| image(&disk[file].synced, &disk[file].unsynced, &mut dice));
+            look(&Image { files, promised, seed, at: format!("at event {moment} with seed {seed}") });
             images += 1;
         }
     }
     images
+}
+
+/// What is on the disk of a file, and what may be.
+#[derive(Default)]
+struct Watched<'a> {
+    synced: Vec<u8>,
+    unsynced: Vec<(usize, &'a [u8])>,
 }
 
 /// What happened to the file.
@@ -76,23 +97,25 @@ enum Event {
     Promised(usize),
 }
 
-fn events(log: &[u8]) -> Vec<Event> {
+/// What happened, each with the number of its file.
+fn events(log: &[u8]) -> Vec<(usize, Event)> {
     let mut events = Vec::new();
     let mut left = log;
-    while let Some((kind, rest)) = left.split_first() {
+    while let Some(([kind, file], rest)) = left.split_first_chunk() {
         let (offset, rest) = rest.split_first_chunk().unwrap();
         let (length, rest) = rest.split_first_chunk().unwrap();
         let offset = usize::try_from(u64::from_ne_bytes(*offset)).unwrap();
         let (bytes, rest) = rest.split_at(usize::try_from(u64::from_ne_bytes(*length)).unwrap());
         left = rest;
-        events.push(match kind {
+        let event = match kind {
             b'W' => Event::Written { offset, bytes: bytes.to_vec() },
             b'D' => Event::WrittenAndSynced { offset, bytes: bytes.to_vec() },
             b'S' => Event::Synced,
             b'T' => Event::Resized(offset),
             b'M' => Event::Promised(str::from_utf8(bytes).unwrap().parse().unwrap()),
             other => panic!("{other}"),
-        });
+        };
+        events.push((usize::from(*file), event));
     }
     events
 }

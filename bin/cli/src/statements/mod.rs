@@ -13,6 +13,7 @@ use std::time::Instant;
 use keyloom::key::Value;
 use keyloom::plan::Plan;
 use keyloom::sql::{Answer, Error, Parameters, Rows, Session, Statement};
+use keyloom::store::Store as _;
 use keyloom::{Database, Error as TableError, Wait};
 
 pub(crate) use interrupt::Stop;
@@ -75,6 +76,9 @@ impl Runner {
 
     /// Runs one statement and prints what it answers.
     pub(crate) fn run(&mut self, statement: &Statement) -> Result<(), Ended> {
+        // What other programs had committed before is part of the answer. One that cannot be waited for is no reason to
+        // fail: what it wrote is seen a moment later.
+        let _ = self.database().store().catch_up().wait();
         if self.explain {
             let plans = self.session.explain(statement, &self.parameters).wait();
             let plans = plans.map_err(|error| self.explained(error))?;

@@ -160,6 +160,10 @@ impl Store for SessionStore {
         self.now()?.flush().await
     }
 
+    async fn catch_up(&self) -> Result<(), Error> {
+        self.now()?.catch_up().await
+    }
+
     async fn sequence(&self) -> Result<Sequence, Error> {
         self.now()?.sequence().await
     }

@@ -1,0 +1,96 @@
+//! What is in memory at one time, in front of what is in the file.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use heed::RoTxn;
+use keyloom_key::Span;
+use keyloom_store::{Direction, Error, Limits, Look, Page, Sequence, scan_over};
+
+use crate::engine::Engine;
+use crate::generation::{Generation, hash};
+
+/// Commits that are not in the file, up to one of them.
+#[derive(Debug)]
+pub(crate) struct View {
+    /// The newest first.
+    pub(crate) generations: [Option<Arc<Generation>>; 2],
+    /// The last commit that is seen.
+    pub(crate) time: Sequence,
+}
+
+impl View {
+    fn generations(&self) -> impl Iterator<Item = &Generation> {
+        self.generations.iter().flatten().map(|generation| &**generation)
+    }
+
+    pub(crate) fn get<T>(
+        &self,
+        engine: &Engine,
+        txn: &RoTxn<'_>,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>, Error> {
+        let hash = hash(key);
+        for generation in self.generations() {
+            if let Some(value) = generation.read().get(key, hash, self.time) {
+                return Ok(value.map(look));
+            }
+        }
+        engine.get(txn, key, look)
+    }
+
+    pub(crate) fn get_many<K: AsRef<[u8]>>(
+        &self,
+        engine: &Engine,
+        txn: &RoTxn<'_>,
+        keys: &[K],
+        mut look: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Error> {
+        for (number, key) in keys.iter().enumerate() {
+            if self.get(engine, txn, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
+                look(number, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// A page of what is in memory and, below it, of the file.
+    pub(crate) fn page(
+        &self,
+        engine: &Engine,
+        txn: &RoTxn<'_>,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        look: &mut Look<'_>,
+    ) -> Result<Page, Error> {
+        let [newer, older] = &self.generations;
+        let mut below = |span: &Span, limits: Limits, look: &mut Look<'_>| {
+            self.over(older, span, direction, limits, look, &mut |span, limits, look| {
+                engine.page(txn, span, direction, limits, look)
+            })
+        };
+        self.over(newer, span, direction, limits, look, &mut below)
+    }
+
+    /// A page of a generation in front of what `below` scans.
+    fn over(
+        &self,
+        generation: &Option<Arc<Generation>>,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        look: &mut Look<'_>,
+        below: &mut dyn FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
+    ) -> Result<Page, Error> {
+        let rows = generation.as_ref().map(|generation| generation.read());
+        match rows.as_ref().and_then(|rows| Some((rows.ahead(span, direction, self.time)?, rows.len()))) {
+            None => below(span, limits, look),
+            Some((ahead, hidden)) => {
+                let look = |key: &[u8], value: &[u8]| -> ControlFlow<()> { look(key, value) };
+                scan_over(ahead, hidden, span, direction, limits, look, below)
+            }
+        }
+    }
+}
