@@ -282,9 +282,7 @@ pub(crate) fn recover(engine: &Engine, store: &Path) -> Result<u64, Error> {
             // What comes behind a gap was never promised.
             break;
         }
-        for (key, value) in record.writes()? {
-            txn.write(key, value)?;
-        }
+        txn.write_all(record.writes()?.into_iter())?;
         last = record.sequence;
     }
     txn.commit(last, Some(Salts::fresh()))?;

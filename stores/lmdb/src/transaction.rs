@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use heed::{PutFlags, RoTxn, RwTxn};
+use heed::{PutFlags, ReservedSpace, RoTxn, RwTxn};
 use keyloom_store::{Error, Sequence};
 
 use crate::engine::{Engine, SALTS, SEQUENCE};
@@ -25,25 +25,37 @@ impl<'a> Transaction<'a> {
         Ok(Self { engine: open, txn, last })
     }
 
-    /// Puts a value, or deletes the key if there is none.
-    pub(crate) fn write(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Error> {
-        let (data, txn) = (self.engine.data, &mut self.txn);
-        let Some(value) = value else {
-            return data.delete(txn, key).map(drop).map_err(engine);
-        };
-        let length = value.len() + value::SEAL;
-        if key > self.last.as_slice() {
-            self.last.clear();
-            self.last.extend_from_slice(key);
-            let found = data.get_or_put_reserved_with_flags(txn, PutFlags::APPEND, key, length, |space| {
-                value::seal(key, value, space)
-            });
-            match found.map_err(engine)? {
-                None => return Ok(()),
-                Some(_) => return Err(Error::Damaged("keys lie behind the last one of the file".into())),
+    /// Puts values, or deletes keys that have none, one after the other.
+    pub(crate) fn write_all<'w>(
+        &mut self,
+        writes: impl Iterator<Item = (&'w [u8], Option<&'w [u8]>)>,
+    ) -> Result<(), Error> {
+        let mut writes = writes.peekable();
+        while let Some((key, value)) = writes.next() {
+            match value {
+                Some(value) if key > self.last.as_slice() => {
+                    self.last.clear();
+                    self.last.extend_from_slice(key);
+                    let next = || {
+                        let last = &mut self.last;
+                        let (key, value) =
+                            writes.next_if(|(key, value)| *key > last.as_slice() && value.is_some())?;
+                        last.clear();
+                        last.extend_from_slice(key);
+                        Some((key, value?))
+                    };
+                    let rows = std::iter::once((key, value)).chain(std::iter::from_fn(next));
+                    append(self.engine, &mut self.txn, rows)?;
+                }
+                Some(value) => {
+                    let seal = |space: &mut ReservedSpace<'_>| value::seal(key, value, space);
+                    let length = value.len() + value::SEAL;
+                    self.engine.data.put_reserved(&mut self.txn, key, length, seal).map_err(engine)?;
+                }
+                None => drop(self.engine.data.delete(&mut self.txn, key).map_err(engine)?),
             }
         }
-        data.put_reserved(txn, key, length, |space| value::seal(key, value, space)).map_err(engine)
+        Ok(())
     }
 
     /// Commits, with the sequence of the last commit that is in it, and other salts for the logs if there are any.
@@ -63,6 +75,30 @@ impl<'a> Transaction<'a> {
             _ => engine(error),
         })
     }
+}
+
+/// Puts rows behind the last one of the file. One cursor stays at the end, so that it is not searched for each.
+#[allow(unsafe_code, reason = "a cursor that writes must not be fed with what was read through it")]
+fn append<'w>(
+    open: &Engine,
+    txn: &mut RwTxn<'_>,
+    rows: impl Iterator<Item = (&'w [u8], &'w [u8])>,
+) -> Result<(), Error> {
+    let mut end = open.data.iter_mut(txn).map_err(engine)?;
+    for (key, value) in rows {
+        let seal = |space: &mut ReservedSpace<'_>| value::seal(key, value, space);
+        let length = value.len() + value::SEAL;
+        // SAFETY: nothing is read through the cursor, and keys and values are not of the file. LMDB refuses a key that is
+        // not behind the last one.
+        let put = unsafe { end.put_current_reserved_with_flags(PutFlags::APPEND, key, length, seal) };
+        put.map_err(|error| match error {
+            heed::Error::Mdb(heed::MdbError::KeyExist) => {
+                Error::Damaged("keys lie behind the last one of the file".into())
+            }
+            error => engine(error),
+        })?;
+    }
+    Ok(())
 }
 
 impl<'a> Deref for Transaction<'a> {

@@ -268,9 +268,7 @@ impl Writer {
                 Err(Error::Conflict(condition)) => Err(Error::Conflict(condition)),
                 checked => {
                     checked?;
-                    for (key, value) in batch.writes() {
-                        txn.write(key, value)?;
-                    }
+                    txn.write_all(batch.writes())?;
                     last = Sequence(last.0 + 1);
                     Ok(last)
                 }
@@ -411,9 +409,7 @@ impl Writer {
     fn write(&self, generation: &Generation, salts: Option<Salts>) -> Result<(), Error> {
         let rows = generation.read();
         let mut txn = Transaction::begin(&self.engine)?;
-        for (key, value) in rows.newest() {
-            txn.write(key, value)?;
-        }
+        txn.write_all(rows.newest())?;
         let last = rows.last.map_or_else(|| self.engine.sequence(&txn), Ok)?;
         // Those who read may go on; nothing is added to a generation that is being flushed.
         drop(rows);
