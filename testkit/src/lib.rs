@@ -25,3 +25,6 @@ pub mod random;
 pub mod sqlite;
 pub mod tables;
 pub mod transcripts;
+mod weak;
+
+pub use weak::{Never, Weak};

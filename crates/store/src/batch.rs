@@ -24,6 +24,24 @@ pub struct Batch {
     bytes: Vec<Vec<u8>>,
     places: Vec<Place>,
     conditions: Vec<Condition>,
+    about: About,
+}
+
+/// What the writes of a batch have to do with one another. A store with
+/// [atomic batches](crate::Capability::atomic_batch) need not know.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum About {
+    /// Nothing is known of it.
+    #[default]
+    Anything,
+    /// The record with this key: all other keys are entries that belong to it, and to no other record.
+    ///
+    /// Without atomic batches, a key that is deleted and is not an entry of this record stays as it is, and a record that
+    /// is deleted takes all its entries with it.
+    Record(Vec<u8>),
+    /// Members of sets: keys without values that come and go by themselves, each as if it were alone.
+    Members,
 }
 
 /// Where a write lies.
@@ -190,6 +208,16 @@ impl Batch {
     /// The same, only if the span holds what it held when it was read.
     pub fn require_unchanged(self, span: Span, fingerprint: Fingerprint) -> Self {
         self.require(Condition::Unchanged { span, fingerprint })
+    }
+
+    /// The same, and the writes have this to do with one another.
+    pub fn about(self, about: About) -> Self {
+        Self { about, ..self }
+    }
+
+    /// What the writes have to do with one another.
+    pub fn subject(&self) -> &About {
+        &self.about
     }
 
     /// The writes, in the order they were given: each a key with its new value, or `None` if it goes.

@@ -10,12 +10,18 @@ pub struct Capability {
     pub name: &'static str,
     /// A batch is committed whole or not at all, whatever keys are in it.
     pub atomic_batch: bool,
+    /// A batch [about one record](crate::About::Record) is committed whole or not at all, if its conditions are on keys
+    /// that it writes, or on others that change [seldom](Self::lease).
+    pub record_batch: bool,
     /// A batch may have [conditions](crate::Condition).
     pub conditions: bool,
     /// A state of the store can be held and read while others write.
     pub snapshot: bool,
     /// How long a snapshot can be read, after which it is [expired](crate::Error::Expired); `None` if for ever.
     pub snapshot_age: Option<Duration>,
+    /// A condition on a key that the batch does not write may be judged by what was read this long ago; `None` if it is
+    /// always judged by what is there. Whoever changes such a key waits this long before he relies on all others knowing.
+    pub lease: Option<Duration>,
     /// One order runs across all keys, so that a span is one scan.
     pub ordered: bool,
     /// No other process writes while this one has the store open.
@@ -34,9 +40,11 @@ impl Capability {
         Self {
             name,
             atomic_batch: false,
+            record_batch: false,
             conditions: false,
             snapshot: false,
             snapshot_age: None,
+            lease: None,
             ordered: false,
             exclusive: false,
             durable: false,

@@ -39,7 +39,7 @@ mod overlay;
 mod scan;
 mod store;
 
-pub use batch::{Batch, Condition, Write};
+pub use batch::{About, Batch, Condition, Write};
 pub use blocking::{Blocking, Wait, wait};
 pub use capability::Capability;
 pub use durability::Durability;

@@ -216,6 +216,7 @@ impl Store for MemoryStore {
     fn capability(&self) -> Capability {
         Capability {
             atomic_batch: true,
+            record_batch: true,
             conditions: true,
             snapshot: true,
             snapshot_age: self.snapshot_age,

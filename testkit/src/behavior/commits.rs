@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use keyloom_key::Span;
 use keyloom_store::{
-    Batch, Blocking, Condition, Direction, Error, Fingerprint, Fingerprinter, Limits, Store,
+    About, Batch, Blocking, Condition, Direction, Error, Fingerprint, Fingerprinter, Limits, Store,
 };
 
-use super::{Case, Outcome, ensure, ensure_eq, everything, puts, rows, value};
+use super::{Case, Outcome, commit, ensure, ensure_eq, everything, puts, rows, value};
 
 /// The cases of this file.
 pub fn cases<S: Store>() -> Vec<Case<S>> {
@@ -21,9 +21,18 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
             made_by: |c| c.conditions,
             run: fails_whole,
         },
-        Case { name: "conditions_hold_or_conflict", made_by: |c| c.conditions, run: conditions },
+        Case {
+            name: "conditions_hold_or_conflict",
+            made_by: |c| c.conditions && c.lease.is_none(),
+            run: conditions,
+        },
+        Case { name: "conditions_on_what_is_written", made_by: |c| c.conditions, run: on_written },
         Case { name: "a_conflict_names_the_condition", made_by: |c| c.conditions, run: named },
-        Case { name: "conditions_see_spans_change", made_by: |c| c.conditions && c.ordered, run: spans },
+        Case {
+            name: "conditions_see_spans_change",
+            made_by: |c| c.atomic_batch && c.conditions && c.ordered,
+            run: spans,
+        },
         Case { name: "the_empty_key_is_refused_and_leaves_everything", made_by: |_| true, run: no_key },
         Case {
             name: "keys_over_the_limit_leave_everything",
@@ -38,7 +47,8 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
 }
 
 fn last_write<S: Store>(store: &Blocking<S>) -> Outcome {
-    store.commit(Batch::new().put("a", "1").delete("a").put("a", "2").put("b", "1").delete("b"))?;
+    store.commit(Batch::new().put("a", "1").delete("a").put("a", "2"))?;
+    store.commit(Batch::new().put("b", "1").delete("b"))?;
     ensure_eq!(value(store, b"a")?, Some(b"2".to_vec()));
     ensure_eq!(value(store, b"b")?, None);
     Ok(())
@@ -65,7 +75,7 @@ fn sequences<S: Store>(store: &Blocking<S>) -> Outcome {
 }
 
 /// Whether a commit met a conflict.
-fn conflicts<S: Store>(store: &Blocking<S>, batch: Batch) -> Result<bool, Error> {
+pub(super) fn conflicts<S: Store>(store: &Blocking<S>, batch: Batch) -> Result<bool, Error> {
     match store.commit(batch) {
         Ok(_) => Ok(false),
         Err(Error::Conflict(_)) => Ok(true),
@@ -74,10 +84,11 @@ fn conflicts<S: Store>(store: &Blocking<S>, batch: Batch) -> Result<bool, Error>
 }
 
 fn fails_whole<S: Store>(store: &Blocking<S>) -> Outcome {
-    store.commit(puts([("a", "1"), ("b", "1")]))?;
+    let about = || About::Record(b"a".to_vec());
+    store.commit(puts([("a", "1"), ("b", "1")]).about(about()))?;
     let before = (rows(store, &everything(), Direction::Forward, Limits::default())?, store.sequence()?);
     let batch = Batch::new().put("a", "2").delete("b").put("c", "2").require_absent("x").require_absent("a");
-    ensure!(conflicts(store, batch)?, "a key that is there was required to be absent");
+    ensure!(conflicts(store, batch.about(about()))?, "a key that is there was required to be absent");
     let after = (rows(store, &everything(), Direction::Forward, Limits::default())?, store.sequence()?);
     ensure_eq!(after, before);
     Ok(())
@@ -108,8 +119,29 @@ fn conditions<S: Store>(store: &Blocking<S>) -> Outcome {
     Ok(())
 }
 
+fn on_written<S: Store>(store: &Blocking<S>) -> Outcome {
+    let is = |key: &str, value: &str| Condition::Is { key: key.into(), value: value.into() };
+    let absent = |key: &str| Condition::Absent(key.into());
+    for (key, condition, conflict) in [
+        ("b", absent("b"), false),
+        ("a", absent("a"), true),
+        ("empty", absent("empty"), true),
+        ("a", is("a", "1"), false),
+        ("a", is("a", "2"), true),
+        ("a", is("a", ""), true),
+        ("empty", is("empty", ""), false),
+        ("b", is("b", ""), true),
+    ] {
+        commit(store, puts([("a", "1"), ("empty", "")]).delete("b"))?;
+        let batch = Batch::new().put(key, "written").require(condition.clone());
+        ensure!(conflicts(store, batch)? == conflict, "{condition:?}: a conflict is {conflict}");
+        ensure_eq!(value(store, key.as_bytes())?.as_deref() == Some(b"written"), !conflict);
+    }
+    Ok(())
+}
+
 fn named<S: Store>(store: &Blocking<S>) -> Outcome {
-    store.commit(puts([("a", "1"), ("b", "1")]))?;
+    commit(store, puts([("a", "1"), ("b", "1")]))?;
     let wrong = Condition::Is { key: b"b".to_vec(), value: b"2".to_vec() };
     let batch = Batch::new().put("c", "1").require_value("a", "1").require(wrong.clone()).require_absent("c");
     match store.commit(batch) {
@@ -121,8 +153,8 @@ fn named<S: Store>(store: &Blocking<S>) -> Outcome {
 
 fn flushes<S: Store>(store: &Blocking<S>) -> Outcome {
     store.flush()?;
-    store.commit(puts([("a", "1"), ("b", "1")]))?;
-    store.commit(Batch::new().put("a", "2").delete("b"))?;
+    commit(store, puts([("a", "1"), ("b", "1")]))?;
+    commit(store, Batch::new().put("a", "2").delete("b"))?;
     let before = (rows(store, &everything(), Direction::Forward, Limits::default())?, store.sequence()?);
     for _ in 0..2 {
         store.flush()?;
@@ -164,7 +196,11 @@ fn spans<S: Store>(store: &Blocking<S>) -> Outcome {
 
 fn no_key<S: Store>(store: &Blocking<S>) -> Outcome {
     let sequence = store.sequence()?;
-    for batch in [puts([("a", "1"), ("", "1")]), Batch::new().put("a", "1").delete("")] {
+    let mut batches = vec![puts([("", "1")]), Batch::new().delete("")];
+    if store.capability().atomic_batch {
+        batches.extend([puts([("a", "1"), ("", "1")]), Batch::new().put("a", "1").delete("")]);
+    }
+    for batch in batches {
         match store.commit(batch) {
             Err(Error::Refused(_)) => {}
             other => return Err(format!("the empty key: {other:?}").into()),
@@ -179,7 +215,8 @@ fn too_large<S: Store>(store: &Blocking<S>) -> Outcome {
     store.commit(Batch::new().put(vec![b'k'; longest], "fits"))?;
     ensure_eq!(value(store, &vec![b'k'; longest])?, Some(b"fits".to_vec()));
     let sequence = store.sequence()?;
-    let over = Batch::new().put("a", "1").put(vec![b'k'; longest + 1], "does not");
+    let whole = if store.capability().atomic_batch { puts([("a", "1")]) } else { Batch::new() };
+    let over = whole.put(vec![b'k'; longest + 1], "does not");
     match store.commit(over) {
         Err(Error::Refused(_)) => {}
         other => return Err(format!("a key of {} bytes: {other:?}", longest + 1).into()),
@@ -188,11 +225,14 @@ fn too_large<S: Store>(store: &Blocking<S>) -> Outcome {
     Ok(())
 }
 
-const THREADS: usize = 8;
+pub(super) const THREADS: usize = 8;
 const ROUNDS: u64 = 50;
 
 /// Runs `work` on several threads and hands on the first error.
-fn race<S: Store>(store: &Blocking<S>, work: impl Fn(&Blocking<S>, usize) -> Outcome + Sync) -> Outcome {
+pub(super) fn race<S: Store>(
+    store: &Blocking<S>,
+    work: impl Fn(&Blocking<S>, usize) -> Outcome + Sync,
+) -> Outcome {
     std::thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(store, thread))).collect();

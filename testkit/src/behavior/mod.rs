@@ -13,12 +13,13 @@
 //!
 //! A store that can be opened in several ways joins with the [`trials`] of each, which [`run`] takes together.
 //!
-//! Files are named by the promise they test: [`reads`], [`scans`], [`commits`], [`snapshots`]; [`model`] runs random
+//! Files are named by the promise they test: [`reads`], [`scans`], [`commits`], [`records`], [`snapshots`]; [`model`] runs random
 //! operations beside a map.
 
 pub mod commits;
 pub mod model;
 pub mod reads;
+pub mod records;
 pub mod scans;
 pub mod snapshots;
 
@@ -62,6 +63,7 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
     let mut cases = reads::cases();
     cases.extend(scans::cases());
     cases.extend(commits::cases());
+    cases.extend(records::cases());
     cases.extend(snapshots::cases());
     cases.extend(model::cases());
     cases
@@ -163,6 +165,19 @@ pub(crate) fn rows<R: Read>(
 /// A span that holds every key.
 pub(crate) fn everything() -> Span {
     Span::prefix(Vec::new())
+}
+
+/// Commits writes as one, or one after the other where a store takes only those of one record as one.
+pub(crate) fn commit<S: Store>(store: &Blocking<S>, batch: Batch) -> Result<(), keyloom_store::Error> {
+    if store.capability().atomic_batch {
+        return store.commit(batch).map(drop);
+    }
+    for (key, value) in batch.writes() {
+        let mut one = Batch::new();
+        one.write(key, value);
+        store.commit(one)?;
+    }
+    Ok(())
 }
 
 /// A batch that puts these.

@@ -2,7 +2,7 @@
 
 use keyloom_store::{Blocking, Store};
 
-use super::{Case, Outcome, ensure_eq, puts, value};
+use super::{Case, Outcome, commit, ensure_eq, puts, value};
 
 /// The cases of this file.
 pub fn cases<S: Store>() -> Vec<Case<S>> {
@@ -15,7 +15,7 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
 }
 
 fn committed<S: Store>(store: &Blocking<S>) -> Outcome {
-    store.commit(puts([("a", "1"), ("b", "2")]))?;
+    commit(store, puts([("a", "1"), ("b", "2")]))?;
     ensure_eq!(value(store, b"a")?, Some(b"1".to_vec()));
     store.commit(puts([("a", "3")]))?;
     ensure_eq!(value(store, b"a")?, Some(b"3".to_vec()));
@@ -39,7 +39,7 @@ fn empty<S: Store>(store: &Blocking<S>) -> Outcome {
 }
 
 fn many<S: Store>(store: &Blocking<S>) -> Outcome {
-    store.commit(puts([("a", "1"), ("b", "2")]))?;
+    commit(store, puts([("a", "1"), ("b", "2")]))?;
     let mut seen = Vec::new();
     store.get_many(&["b", "x", "a", "b"], |number, value| seen.push((number, value.map(<[u8]>::to_vec))))?;
     let (one, two) = (Some(b"1".to_vec()), Some(b"2".to_vec()));

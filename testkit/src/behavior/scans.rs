@@ -6,7 +6,7 @@ use std::time::Duration;
 use keyloom_key::Span;
 use keyloom_store::{Batch, Blocking, Direction, Limits, Store};
 
-use super::{Case, Outcome, Row, ensure, ensure_eq, everything, page, puts, rows};
+use super::{Case, Outcome, Row, commit, ensure, ensure_eq, everything, page, puts, rows};
 
 /// The cases of this file.
 pub fn cases<S: Store>() -> Vec<Case<S>> {
@@ -29,7 +29,7 @@ fn fill<S: Store>(store: &Blocking<S>) -> Result<Vec<Row>, keyloom_store::Error>
     let keys: [&[u8]; 10] =
         [b"\0", b"\0\0", b"\x01", b"a", b"a\0", b"ab", b"a\xFF", b"b", b"\xFF", b"\xFF\xFF\0"];
     let batch = keys.iter().rev().fold(Batch::new(), |batch, key| batch.put(*key, [b"of ", *key].concat()));
-    store.commit(batch)?;
+    commit(store, batch)?;
     Ok(keys.iter().map(|key| (key.to_vec(), [b"of ", *key].concat())).collect())
 }
 
@@ -126,7 +126,7 @@ fn told<S: Store>(store: &Blocking<S>) -> Outcome {
 fn moving<S: Store>(store: &Blocking<S>) -> Outcome {
     let keys: Vec<String> = (0..50).map(|number| format!("{number:03}")).collect();
     let batch = keys.iter().fold(Batch::new(), |batch, key| batch.put(key.as_str(), "stays"));
-    store.commit(batch)?;
+    commit(store, batch)?;
     for direction in BOTH {
         let mut stayed = Vec::new();
         let mut rest = Some(everything());
@@ -137,10 +137,10 @@ fn moving<S: Store>(store: &Blocking<S>) -> Outcome {
             // Around wherever the scan is, rows appear and disappear between two pages.
             let comes =
                 keys.iter().step_by(5).fold(Batch::new(), |batch, key| batch.put(format!("{key}+"), "comes"));
-            store.commit(comes)?;
+            commit(store, comes)?;
             let goes =
                 keys.iter().step_by(10).fold(Batch::new(), |batch, key| batch.delete(format!("{key}+")));
-            store.commit(goes)?;
+            commit(store, goes)?;
         }
         stayed.sort();
         ensure_eq!(stayed.len(), keys.len());
