@@ -493,3 +493,6 @@ impl Now for Front<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -321,6 +321,7 @@ impl Store for LmdbStore {
     fn capability(&self) -> Capability {
         let mut capability = Capability::least("lmdb");
         capability.atomic_batch = true;
+        capability.record_batch = true;
         capability.conditions = true;
         capability.snapshot = true;
         capability.snapshot_age = Some(self.shared.snapshots.age());

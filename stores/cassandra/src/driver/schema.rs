@@ -1,0 +1,133 @@
+//! The keyspace and its tables.
+
+use std::iter;
+use std::time::Duration;
+
+use keyloom_store::Error;
+use scylla::client::session::Session;
+use scylla::errors::ExecutionError;
+use scylla::policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy};
+use scylla::statement::unprepared::Statement;
+
+use crate::config::{Config, LEASE, Replication};
+
+use super::fault::fault;
+
+/// The tables, as the statements of [`Cluster`](crate::Cluster) need them. Deletions are remembered for ten days
+/// (`gc_grace_seconds`), on which the age of an unfinished split depends.
+const TABLES: [&str; 6] = [
+    "settings (name text PRIMARY KEY, value text)",
+    "spaces (part tinyint, space blob, PRIMARY KEY (part, space))",
+    "map (space blob, start_key blob, end_key blob, shard blob, epoch bigint, state blob, \
+     PRIMARY KEY (space, start_key))",
+    "rows (space blob, shard blob, key blob, id blob, kind tinyint, owner blob, base blob, value blob, \
+     PRIMARY KEY ((space, shard), key, id)) WITH gc_grace_seconds = 864000",
+    "cells (key blob PRIMARY KEY, version blob, past blob, counted blob, value blob)",
+    "claims (key blob PRIMARY KEY, id blob, owner blob, base blob)",
+];
+
+/// The form of the tables.
+const FORMAT: &str = "1";
+
+/// Makes the keyspace and its tables if they are not there, and returns its lease.
+pub(super) async fn prepare(session: &Session, config: &Config) -> Result<Duration, Error> {
+    let keyspace = config.keyspace();
+    let failed = |error: ExecutionError| {
+        Error::Failed(format!("cannot make the keyspace {keyspace} and its tables: {error}").into())
+    };
+    let complete = session
+        .get_cluster_state()
+        .get_keyspace(keyspace)
+        .is_some_and(|known| TABLES.iter().all(|table| known.tables.contains_key(name(table))));
+    if !complete {
+        let replication = replication(config.replication());
+        let made = format!("CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication}");
+        let tables = TABLES.iter().map(|table| format!("CREATE TABLE IF NOT EXISTS {keyspace}.{table}"));
+        for text in iter::once(made).chain(tables) {
+            define(session, text, config.patience).await.map_err(failed)?;
+        }
+    }
+    let format = setting(session, keyspace, "format", FORMAT).await?;
+    if format != FORMAT {
+        return Err(Error::Refused(
+            format!(
+                "the keyspace {keyspace} has the form {format}, this program knows {FORMAT}: use a newer one"
+            )
+            .into(),
+        ));
+    }
+    lease(session, config).await
+}
+
+/// The lease of the keyspace: whoever came first has set it, and all must keep to it.
+async fn lease(session: &Session, config: &Config) -> Result<Duration, Error> {
+    let asked = config.lease().unwrap_or(LEASE).as_millis().to_string();
+    let lease = setting(session, config.keyspace(), "lease_ms", &asked).await?;
+    if config.lease().is_some() && lease != asked {
+        let keyspace = config.keyspace();
+        return Err(Error::Refused(
+            format!(
+                "the keyspace {keyspace} has a lease of {lease} ms, not of {asked} ms: leave the option away"
+            )
+            .into(),
+        ));
+    }
+    lease
+        .parse()
+        .map(Duration::from_millis)
+        .map_err(|_| Error::Damaged(format!("the keyspace has a lease of {lease:?} ms").into()))
+}
+
+/// A setting that is written once.
+async fn setting(session: &Session, keyspace: &str, name: &str, value: &str) -> Result<String, Error> {
+    let what = "read the settings of the keyspace";
+    let failed = |error: ExecutionError| Error::Failed(fault(what, &error).to_string().into());
+    let strange = |error: String| Error::Failed(format!("cannot {what}: {error}").into());
+    // Repeating it changes nothing: the first value stays.
+    let mut write =
+        Statement::new(format!("INSERT INTO {keyspace}.settings (name, value) VALUES (?, ?) IF NOT EXISTS"));
+    write.set_is_idempotent(true);
+    let mut read = Statement::new(format!("SELECT value FROM {keyspace}.settings WHERE name = ?"));
+    read.set_is_idempotent(true);
+    for statement in [None, Some((write, (name, value)))] {
+        if let Some((statement, values)) = statement {
+            session.query_unpaged(statement, values).await.map_err(failed)?;
+        }
+        let result = session.query_unpaged(read.clone(), (name,)).await.map_err(failed)?;
+        let result = result.into_rows_result().map_err(|error| strange(error.to_string()))?;
+        let row: Option<(String,)> = result.maybe_first_row().map_err(|error| strange(error.to_string()))?;
+        if let Some((stored,)) = row {
+            return Ok(stored);
+        }
+    }
+    Err(strange(format!("{name} is not there although it was written")))
+}
+
+/// Changes the schema. All clients ask the same node: two that make one table at the same time on two nodes would make
+/// it with two ids, and what is written under one of them is lost. It takes a node far longer than other statements.
+async fn define(session: &Session, text: String, patience: Duration) -> Result<(), ExecutionError> {
+    let state = session.get_cluster_state();
+    let first =
+        state.get_nodes_info().iter().filter(|node| node.is_connected()).min_by_key(|node| node.host_id);
+    let mut statement = Statement::new(text);
+    statement.set_is_idempotent(true);
+    statement.set_request_timeout(Some(patience));
+    statement.set_load_balancing_policy(
+        first.map(|node| SingleTargetLoadBalancingPolicy::new(NodeIdentifier::HostId(node.host_id), None)),
+    );
+    session.query_unpaged(statement, ()).await.map(drop)
+}
+
+fn replication(copies: &Replication) -> String {
+    let copies = match copies {
+        Replication::Each(copies) => format!("'replication_factor': {copies}"),
+        Replication::Of(all) => {
+            all.iter().map(|(name, copies)| format!("'{name}': {copies}")).collect::<Vec<_>>().join(", ")
+        }
+    };
+    format!("{{'class': 'NetworkTopologyStrategy', {copies}}}")
+}
+
+fn name(table: &str) -> &str {
+    table.split(' ').next().unwrap_or_default()
+}

@@ -1,0 +1,35 @@
+use keyloom_store::{Batch, Error, Sequence};
+use tokio::sync::oneshot;
+
+use super::{Admission, Buffer, Promise, Room};
+use crate::config::Options;
+use crate::engine::Engine;
+use crate::log::{Logs, Salts};
+
+#[test]
+fn a_commit_is_seen_by_conditions_at_once_and_by_readers_when_its_log_is_synced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let engine = Engine::open(&path, Options::default()).unwrap();
+    let buffer = Buffer::new(Promise::Synced, Room { entries: 100, bytes: 1 << 20 });
+    buffer.open(Sequence(0), Some(Logs::open(&path).unwrap()), Salts::fresh());
+    let seen = || {
+        let (txn, view) = buffer.look(&engine).unwrap();
+        engine.get_in(&txn, view.as_ref(), b"a", <[u8]>::to_vec).unwrap()
+    };
+
+    let (waiter, mut answered) = oneshot::channel();
+    let batch = Batch::new().put("a", "1").require_absent("a");
+    let admitted = buffer.admit(&engine, batch.clone(), &mut Some(waiter)).unwrap();
+    assert!(matches!(admitted, Admission::Waits { flush: false }));
+    assert_eq!(seen(), None, "what could still be lost is read");
+    assert!(answered.try_recv().is_err(), "what could still be lost is acknowledged");
+    let (waiter, _) = oneshot::channel();
+    assert!(matches!(buffer.admit(&engine, batch, &mut Some(waiter)), Err(Error::Conflict(_))));
+
+    assert_eq!(buffer.sync(), 1);
+    assert_eq!(seen().as_deref(), Some(b"1".as_slice()));
+    assert_eq!(answered.try_recv().unwrap().unwrap(), Sequence(1));
+    // Nothing is left to be synced, and nobody waits.
+    assert_eq!(buffer.sync(), 0);
+}
