@@ -27,6 +27,12 @@ pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
 
 /// The file of a database, which may not be there yet.
 pub(crate) fn file(url: &str) -> Result<PathBuf, Failure> {
+    if url.starts_with("cassandra:") {
+        return Err(Failure::Misuse(format!(
+            "{url} is a cluster, which is backed up, restored and compacted node by node with its own tools \
+             (nodetool): copy its tables with `keyloom export` and `keyloom import`"
+        )));
+    }
     match locate(url)? {
         Location::File(path) => Ok(path),
         _ => Err(Failure::Misuse(format!("{url} is not kept in a file: name a file"))),

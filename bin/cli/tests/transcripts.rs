@@ -43,8 +43,8 @@ fn every_transcript_is_what_the_command_prints() {
 /// A page as it is when its commands are run, one after the other in one folder, and how many there are.
 ///
 /// In a block of `sh`, what stands behind `$ ` is run, and what it prints is shown below it. In a block without `$ `, the
-/// lines that call the command must end well.
-fn replay(page: &str, folder: &Path) -> (String, u32) {
+/// lines that call the command must end well. Blocks of `sh cluster` are run if there is a cluster.
+fn replay(page: &str, folder: &Path, cluster: bool) -> (String, u32) {
     let (mut replayed, mut commands) = (String::new(), 0);
     let mut lines = page.lines().peekable();
     let mut in_block = false;
@@ -52,6 +52,7 @@ fn replay(page: &str, folder: &Path) -> (String, u32) {
         writeln!(replayed, "{line}").unwrap();
         match line {
             "```sh" => in_block = true,
+            "```sh cluster" => in_block = cluster,
             "```" => in_block = false,
             _ if !in_block => {}
             _ if line.starts_with("$ ") => {
@@ -91,20 +92,51 @@ fn the_pages_are_true() {
     let rewrite = std::env::var_os("KEYLOOM_REWRITE").is_some();
     let mut commands = 0;
     for path in pages {
-        let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(format!("{ROOT}/examples"), folder.path().join("examples")).unwrap();
+        let folder = folder();
         let page = std::fs::read_to_string(&path).unwrap();
-        let (replayed, run) = replay(&page, folder.path());
+        let (replayed, run) = replay(&page, folder.path(), false);
         commands += run;
         if rewrite {
             std::fs::write(&path, &replayed).unwrap();
             continue;
         }
-        let different = replayed.lines().zip(page.lines()).find(|(now, shown)| now != shown);
-        assert!(different.is_none(), "{}: printed and shown: {different:#?}", path.display());
-        assert_eq!(replayed, page, "{}", path.display());
+        same(&replayed, &page, &path);
     }
     assert!(commands >= 8, "only {commands} commands found");
+}
+
+/// An empty folder with the examples, where the commands of a page are run.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(format!("{ROOT}/examples"), folder.path().join("examples")).unwrap();
+    folder
+}
+
+fn same(replayed: &str, page: &str, path: &Path) {
+    let different = replayed.lines().zip(page.lines()).find(|(now, shown)| now != shown);
+    assert!(different.is_none(), "{}: printed and shown: {different:#?}", path.display());
+    assert_eq!(replayed, page, "{}", path.display());
+}
+
+/// Every command line of the guide does what it says there, those for a cluster too, on the node that
+/// `KEYLOOM_CASSANDRA` names.
+#[test]
+fn the_guide_to_a_cluster_is_true() {
+    let Ok(node) = std::env::var("KEYLOOM_CASSANDRA") else {
+        println!("not run: KEYLOOM_CASSANDRA names no node: ./test cluster starts one");
+        return;
+    };
+    let (shown, real) = ("127.0.0.1:9042/shop", format!("{node}/shop_{}", std::process::id()));
+    let path = PathBuf::from(format!("{ROOT}/docs/cluster.md"));
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (replayed, commands) = replay(&page.replace(shown, &real), folder().path(), true);
+    let replayed = replayed.replace(&real, shown);
+    if std::env::var_os("KEYLOOM_REWRITE").is_some() {
+        std::fs::write(&path, replayed).unwrap();
+        return;
+    }
+    same(&replayed, &page, &path);
+    assert!(commands >= 7, "only {commands} commands found");
 }
 
 /// What the README shows of the demo is what its transcript has, but for the times.

@@ -7,6 +7,8 @@ use keyloom_store::{
     Batch, Capability, Direction, Error, Limits, MemorySnapshot, MemoryStore, Page, Read, Sequence, Store,
 };
 
+#[cfg(feature = "cassandra")]
+use keyloom_cassandra::{CassandraStore, NoSnapshot};
 #[cfg(feature = "lmdb")]
 use keyloom_lmdb::{LmdbSnapshot, LmdbStore};
 
@@ -19,6 +21,9 @@ pub enum AnyStore {
     /// In one file.
     #[cfg(feature = "lmdb")]
     Lmdb(LmdbStore),
+    /// On a Cassandra cluster.
+    #[cfg(feature = "cassandra")]
+    Cassandra(CassandraStore),
 }
 
 /// A state of one of the stores.
@@ -30,15 +35,21 @@ pub enum AnySnapshot {
     /// Of one file.
     #[cfg(feature = "lmdb")]
     Lmdb(LmdbSnapshot),
+    /// Of a cluster, which has none.
+    #[cfg(feature = "cassandra")]
+    Cassandra(NoSnapshot),
 }
 
-/// Asks the store that it is.
+/// Asks the store that it is, and waits.
 macro_rules! of {
     ($self:ident, $store:ident => $ask:expr) => {
         match $self {
-            Self::Memory($store) => $ask,
+            Self::Memory($store) => $ask.await,
             #[cfg(feature = "lmdb")]
-            Self::Lmdb($store) => $ask,
+            Self::Lmdb($store) => $ask.await,
+            // A cluster's futures are deep; in a box they do not make those around them deeper.
+            #[cfg(feature = "cassandra")]
+            Self::Cassandra($store) => Box::pin($ask).await,
         }
     };
 }
@@ -52,7 +63,7 @@ macro_rules! reads {
                 key: &[u8],
                 look: impl FnOnce(&[u8]) -> T + Send,
             ) -> Result<Option<T>, Error> {
-                of!(self, store => store.get(key, look).await)
+                of!(self, store => store.get(key, look))
             }
 
             async fn get_many<K: AsRef<[u8]> + Sync>(
@@ -60,7 +71,7 @@ macro_rules! reads {
                 keys: &[K],
                 look: impl FnMut(usize, Option<&[u8]>) + Send,
             ) -> Result<(), Error> {
-                of!(self, store => store.get_many(keys, look).await)
+                of!(self, store => store.get_many(keys, look))
             }
 
             async fn scan(
@@ -70,7 +81,7 @@ macro_rules! reads {
                 limits: Limits,
                 look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
             ) -> Result<Page, Error> {
-                of!(self, store => store.scan(span, direction, limits, look).await)
+                of!(self, store => store.scan(span, direction, limits, look))
             }
         }
     };
@@ -83,23 +94,29 @@ impl Store for AnyStore {
     type Snapshot = AnySnapshot;
 
     fn capability(&self) -> Capability {
-        of!(self, store => store.capability())
+        match self {
+            Self::Memory(store) => store.capability(),
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb(store) => store.capability(),
+            #[cfg(feature = "cassandra")]
+            Self::Cassandra(store) => store.capability(),
+        }
     }
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
-        of!(self, store => store.commit(batch).await)
+        of!(self, store => store.commit(batch))
     }
 
     async fn flush(&self) -> Result<(), Error> {
-        of!(self, store => store.flush().await)
+        of!(self, store => store.flush())
     }
 
     async fn catch_up(&self) -> Result<(), Error> {
-        of!(self, store => store.catch_up().await)
+        of!(self, store => store.catch_up())
     }
 
     async fn sequence(&self) -> Result<Sequence, Error> {
-        of!(self, store => store.sequence().await)
+        of!(self, store => store.sequence())
     }
 
     async fn snapshot(&self) -> Result<AnySnapshot, Error> {
@@ -107,6 +124,8 @@ impl Store for AnyStore {
             Self::Memory(store) => AnySnapshot::Memory(store.snapshot().await?),
             #[cfg(feature = "lmdb")]
             Self::Lmdb(store) => AnySnapshot::Lmdb(store.snapshot().await?),
+            #[cfg(feature = "cassandra")]
+            Self::Cassandra(store) => AnySnapshot::Cassandra(store.snapshot().await?),
         })
     }
 }

@@ -36,7 +36,7 @@
 //! - [`Query`], [`field`], [`plan`]: what is asked, and how it is answered; [`Table::explain`] shows it.
 //! - [`Index`] and [`Items`]: a key and its sorted set of values; raw byte keys.
 //! - [`Location`]: a database by its URL, whichever store that names ([`AnyStore`]).
-//! - [`store`]: sorted bytes, the trait below; [`MemoryStore`], and [`lmdb`] in one file.
+//! - [`store`]: sorted bytes, the trait below; [`MemoryStore`], [`lmdb`] in one file, and [`cassandra`] on a cluster.
 //! - [`key`]: typed values to sorted bytes and back, for those who have a sorted store of their own.
 //!
 //! Calls are async; [`Wait::wait`] waits for them where there is no runtime.
@@ -51,13 +51,20 @@
 //! # Features
 //!
 //! - `lmdb` (on by default): the store in one file.
+//! - `cassandra`: the store on a Cassandra cluster.
 //! - `sql`: statements over tables ([`sql`]).
 //! - `advise`: how large tables are, how their keys spread, and which indexes queries need ([`advise`]).
 //! - `json`: documents as JSON, and keys as JSON arrays ([`key::json`]), as the command line and the vectors have them.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "advise", feature = "json", feature = "lmdb", feature = "sql")),
+    not(all(
+        feature = "advise",
+        feature = "cassandra",
+        feature = "json",
+        feature = "lmdb",
+        feature = "sql"
+    )),
     allow(rustdoc::broken_intra_doc_links)
 )]
 
@@ -68,6 +75,9 @@ pub use any::{AnySnapshot, AnyStore};
 #[cfg(feature = "advise")]
 #[doc(inline)]
 pub use keyloom_advise as advise;
+#[cfg(feature = "cassandra")]
+#[doc(inline)]
+pub use keyloom_cassandra as cassandra;
 pub use keyloom_derive::Record;
 #[doc(inline)]
 pub use keyloom_key as key;

@@ -78,7 +78,8 @@ fn hint(asked: &Asked<'_>) -> Result<Option<String>, Error> {
     if asked.conditions.all.is_empty() && asked.limit.is_none() {
         return Ok(Some("set a limit".to_owned()));
     }
-    for index in asked.table.indexes().iter().filter(|index| index.state() == State::Building) {
+    let coming = |index: &&Index| matches!(index.state(), State::Starting | State::Building);
+    for index in asked.table.indexes().iter().filter(coming) {
         if asked.candidate(Some(index), index.tree(), None)?.class < Class::Scan {
             return Ok(Some(format!("wait until {} is filled", index.name())));
         }

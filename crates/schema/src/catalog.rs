@@ -103,6 +103,9 @@ fn index(index: &Index) -> Value<'static> {
     let state = match index.state {
         State::Ready => "ready",
         State::Building => "building",
+        State::Starting => "starting",
+        State::Stopping => "stopping",
+        State::Ending => "ending",
     };
     Value::map([
         ("name", Value::from(index.name.clone())),
@@ -177,6 +180,9 @@ fn read_index(table: &str, columns: &[Column], value: Value<'static>) -> Result<
         state: match entry.text("state")?.as_str() {
             "ready" => State::Ready,
             "building" => State::Building,
+            "starting" => State::Starting,
+            "stopping" => State::Stopping,
+            "ending" => State::Ending,
             other => return Err(entry::unknown("the state of an index", other)),
         },
     };

@@ -25,6 +25,19 @@ pub enum State {
     Ready,
     /// It is being filled: writes keep it up, and no query uses it.
     Building,
+    /// It has been declared, where not all know it yet: a record that changes loses its entries in it and gets none.
+    Starting,
+    /// It is about to go, where not all know it yet: writes keep it up, and no query uses it.
+    Stopping,
+    /// The same later: a record that changes loses its entries in it and gets none.
+    Ending,
+}
+
+impl State {
+    /// Whether a record that is written gets its entries.
+    pub fn is_kept_up(self) -> bool {
+        matches!(self, Self::Ready | Self::Building | Self::Stopping)
+    }
 }
 
 impl Index {

@@ -33,7 +33,7 @@ pub enum Error {
     /// What the transaction read has changed: nothing of it was written. Run it again from BEGIN.
     #[error("conflict: {0}; nothing was written: run the transaction again from BEGIN")]
     Conflict(Cow<'static, str>),
-    /// An UPDATE or DELETE of more records than one commit takes stopped on its way.
+    /// A statement that changes more records than one commit takes stopped on its way.
     #[error("after {records} records, which stay changed: {source}")]
     Partly {
         /// How many records it has changed.

@@ -1,11 +1,12 @@
 //! INSERT, and what happens where there is a record with the key already.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use keyloom_schema::sql::{self, sqlparser};
 use keyloom_schema::{Document, Table, field};
 use keyloom_store::Store;
-use keyloom_table::{Change, Error as TableError, Transaction, Update, When};
+use keyloom_table::{Change, Database, Error as TableError, Transaction, Update, When};
 use sqlparser::ast::{
     self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, SqliteOnConflict, TableObject,
 };
@@ -14,8 +15,9 @@ use crate::context::{Context, plain_name, refused, wrong};
 use crate::error::Error;
 use crate::evaluate::Conflict;
 use crate::expression::Expression;
-use crate::modify::{Assignments, assignments};
+use crate::modify::{Assignments, PATIENCE, assignments};
 use crate::select::refuse_rest;
+use crate::writer::{Writer, partly};
 
 /// An INSERT that can be run.
 #[derive(Debug)]
@@ -80,54 +82,71 @@ impl Insert {
 
     /// Inserts the rows; how many records were written.
     pub(crate) async fn apply<S: Store>(&self, transaction: &mut Transaction<S>) -> Result<u64, Error> {
-        let mut written = 0;
+        let (mut writer, mut written) = (Writer::Transaction(transaction), 0);
         for row in &self.rows {
-            written += u64::from(self.apply_row(transaction, row).await?);
+            written += u64::from(self.apply_row(&mut writer, row).await?);
         }
         Ok(written)
     }
 
-    async fn apply_row<S: Store>(
-        &self,
-        transaction: &mut Transaction<S>,
-        row: &Document,
-    ) -> Result<bool, Error> {
-        let name = self.table.name();
-        let put = Change::put(row.clone());
-        if let OnConflict::Replace = self.conflict {
-            transaction.apply(name, put).await?;
-            return Ok(true);
-        }
-        match (transaction.apply(name, put.when(When::Absent)).await, &self.conflict) {
-            (Ok(_), _) => Ok(true),
-            (Err(TableError::Condition { .. }), OnConflict::Nothing { .. }) => Ok(false),
-            (Err(TableError::Unique { .. }), OnConflict::Nothing { unique: true }) => Ok(false),
-            (Err(TableError::Condition { .. }), OnConflict::Update { sets, only }) => {
-                self.update(transaction, row, sets, only.as_ref()).await
+    /// Inserts the rows one by one, each by itself; how many records were written.
+    pub(crate) async fn apply_each<S: Store>(&self, database: &Database<S>) -> Result<u64, Error> {
+        let (mut writer, mut written) = (Writer::Each(database), 0);
+        for row in &self.rows {
+            match self.apply_row(&mut writer, row).await {
+                Ok(done) => written += u64::from(done),
+                Err(error) => return Err(partly(written, error)),
             }
-            (Err(TableError::Condition { .. }), _) => Err(self.exists(row)),
-            (Err(error), _) => Err(error.into()),
+        }
+        Ok(written)
+    }
+
+    async fn apply_row<S: Store>(&self, writer: &mut Writer<'_, S>, row: &Document) -> Result<bool, Error> {
+        let name = self.table.name();
+        let started = Instant::now();
+        loop {
+            let put = Change::put(row.clone());
+            if let OnConflict::Replace = self.conflict {
+                writer.apply(name, put).await?;
+                return Ok(true);
+            }
+            return match (writer.apply(name, put.when(When::Absent)).await, &self.conflict) {
+                (Ok(_), _) => Ok(true),
+                (Err(TableError::Condition { .. }), OnConflict::Nothing { .. }) => Ok(false),
+                (Err(TableError::Unique { .. }), OnConflict::Nothing { unique: true }) => Ok(false),
+                (Err(TableError::Condition { .. }), OnConflict::Update { sets, only }) => {
+                    match self.update(writer, row, sets, only.as_ref()).await? {
+                        // Somebody else has changed the record since it was read.
+                        None if started.elapsed() < PATIENCE => continue,
+                        None => Err(TableError::Conflict("others keep changing the record".into()).into()),
+                        Some(updated) => Ok(updated),
+                    }
+                }
+                (Err(TableError::Condition { .. }), _) => Err(self.exists(row)),
+                (Err(error), _) => Err(error.into()),
+            };
         }
     }
 
+    /// Updates the record that is there, if it is to be; `None` if it has changed meanwhile.
     async fn update<S: Store>(
         &self,
-        transaction: &mut Transaction<S>,
+        writer: &mut Writer<'_, S>,
         row: &Document,
         sets: &Assignments,
         only: Option<&Expression>,
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<bool>, Error> {
         let name = self.table.name();
         let excluded = self.table.check(row.clone())?;
         let key: Vec<_> =
             self.table.key_values(&excluded).into_iter().map(|value| value.into_owned()).collect();
-        let Some(there) = transaction.get(name, key.clone()).await? else { return Ok(false) };
+        let Some(there) = writer.get(name, key.clone()).await? else { return Ok(None) };
         let update = {
             let scope = Conflict { there: &there, excluded: &excluded };
             if let Some(only) = only
                 && only.truth(&scope)? != Some(true)
             {
-                return Ok(false);
+                return Ok(Some(false));
             }
             let mut update = Update::new();
             for (column, expression) in sets {
@@ -135,8 +154,10 @@ impl Insert {
             }
             update
         };
-        transaction.update(name, key, update).await?;
-        Ok(true)
+        match writer.apply(name, Change::update(key, update).when(When::Same(there))).await {
+            Err(TableError::Condition { .. }) => Ok(None),
+            updated => Ok(updated.map(|_| Some(true))?),
+        }
     }
 
     fn exists(&self, row: &Document) -> Error {

@@ -41,6 +41,7 @@ mod session;
 mod settings;
 mod statement;
 mod view;
+mod writer;
 
 pub use answer::{Answer, Rows};
 pub use error::Error;

@@ -19,12 +19,13 @@ use crate::expression::Expression;
 use crate::insert::Insert;
 use crate::select::{refuse_rest, table_name};
 use crate::view::View;
+use crate::writer::{partly, transacts};
 
 /// The most records that one commit changes, outside of a transaction.
 pub(crate) const BATCH: usize = 1_000;
 
 /// How long a commit that others keep overtaking is tried again.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The columns that are set, and to what.
 pub(crate) type Assignments = Vec<(String, Expression)>;
@@ -161,6 +162,9 @@ impl Modify {
 
     /// Changes all records: in one commit if they are few, else one batch after the other.
     pub(crate) async fn alone<S: Store>(&self, database: &Database<S>) -> Result<u64, Error> {
+        if !transacts(database) {
+            return self.each(database).await;
+        }
         let started = Instant::now();
         loop {
             let mut transaction = database.begin().await?;
@@ -179,11 +183,49 @@ impl Modify {
         for batch in keys.chunks(BATCH) {
             match alone(database, &Work::Records(self, batch, &self.query.filter)).await {
                 Ok(changed) => records += changed,
-                Err(error) if records == 0 => return Err(error),
-                Err(error) => return Err(Error::Partly { records, source: Box::new(error) }),
+                Err(error) => return Err(partly(records, error)),
             }
         }
         Ok(records)
+    }
+
+    /// Changes all records one by one, each by itself and if it is still one of them.
+    async fn each<S: Store>(&self, database: &Database<S>) -> Result<u64, Error> {
+        // All keys first: a record that a change moves in its index is not met twice.
+        let keys = self.keys(&View { database, transaction: None }, usize::MAX).await?;
+        let mut records = 0;
+        for key in keys {
+            match self.change_one(database, &key).await {
+                Ok(changed) => records += u64::from(changed),
+                Err(error) => return Err(partly(records, error)),
+            }
+        }
+        Ok(records)
+    }
+
+    /// Changes a record by itself, if it is still there and like the query's filter; whether it did.
+    async fn change_one<S: Store>(&self, database: &Database<S>, key: &Key) -> Result<bool, Error> {
+        let table = database.table(self.table.name()).await?;
+        let (filter, started) = (&self.query.filter, Instant::now());
+        loop {
+            let change = match &self.sets {
+                None => Change::delete(key.clone()).when(When::Is(filter.clone())),
+                Some(sets) => {
+                    let Some(record) = table.get(key.clone()).await? else { return Ok(false) };
+                    let update = Change::update(key.clone(), update(sets, &record)?);
+                    update.when(When::Is(filter.clone())).when(When::Same(record))
+                }
+            };
+            match table.change(change).await {
+                Ok((before, _)) => return Ok(before.is_some()),
+                Err(TableError::Condition { condition, .. }) if condition == filter.to_string() => {
+                    return Ok(false);
+                }
+                // It has changed since it was read.
+                Err(TableError::Condition { .. }) if started.elapsed() < PATIENCE => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// The keys of the records that it is about, at most this many.
@@ -240,6 +282,9 @@ fn update(sets: &Assignments, record: &Document) -> Result<Update, Error> {
 
 /// Inserts by a commit of its own; how many records were written.
 pub(crate) async fn insert_alone<S: Store>(database: &Database<S>, insert: &Insert) -> Result<u64, Error> {
+    if !transacts(database) {
+        return insert.apply_each(database).await;
+    }
     alone(database, &Work::Insert(insert)).await
 }
 

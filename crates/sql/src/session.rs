@@ -20,6 +20,7 @@ use crate::select::{Parts, Select};
 use crate::settings::Settings;
 use crate::statement::{Statement, parse};
 use crate::view::View;
+use crate::writer::transacts;
 
 /// Statements over a database, one after the other.
 ///
@@ -307,6 +308,15 @@ impl<S: Store> Session<S> {
         define::check_transaction(statement, words)?;
         let open = std::mem::replace(&mut self.transaction, Open::No);
         match (statement, open) {
+            (Ast::StartTransaction { .. }, Open::No) if !transacts(&self.database) => {
+                let store = self.database.store().capability().name;
+                Err(Error::Transaction(
+                    format!(
+                        "{store} has no transactions: run the statements without BEGIN; each changes one record after the other"
+                    )
+                    .into(),
+                ))
+            }
             (Ast::StartTransaction { .. }, Open::No) => {
                 self.transaction = Open::Yes(Box::new(self.database.begin().await?));
                 Ok(Answer::Done("transaction begun".to_owned()))

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::evaluate::{Nothing, Scope};
 use crate::expression::Expression;
 use crate::select::{Output, Select};
+use crate::writer::transacts;
 
 /// What a statement reads.
 pub(crate) struct View<'a, S: Store> {
@@ -127,9 +128,9 @@ impl<S: Store> View<'_, S> {
             let examined = self.each(table, query, visit).await?;
             return Ok((tallies.into_iter().map(|tally| tally.into_value()).collect(), examined));
         };
-        // Several reads are of one state only within a transaction.
+        // Several reads are of one state only within a transaction, where there are any.
         let own = match self.transaction {
-            None if ends.len() > 1 => Some(self.database.begin().await?),
+            None if ends.len() > 1 && transacts(self.database) => Some(self.database.begin().await?),
             _ => None,
         };
         let view = View { database: self.database, transaction: own.as_ref().or(self.transaction) };

@@ -7,8 +7,9 @@ use std::ops::ControlFlow;
 
 use keyloom_plan::{Statistics, TreeStatistics};
 use keyloom_schema::{Format, Tree};
-use keyloom_store::{Batch, Direction, Limits, Read, Store};
+use keyloom_store::{Batch, Condition, Direction, Limits, Read, Store};
 
+use crate::apply::Commits;
 use crate::database::{Database, Patience};
 use crate::error::Error;
 use crate::keyspace;
@@ -24,20 +25,31 @@ impl<S: Store> Database<S> {
             let catalog = self.newest().await?;
             let definition = catalog.table(table)?;
             // A tree that is dropped meanwhile leaves no statistics.
-            let mut batch = Batch::new().require(catalog.version.unchanged());
+            let mut batches = vec![Batch::new()];
             let indexes = definition.indexes().iter().map(|index| index.tree());
             for tree in std::iter::once(definition.primary()).chain(indexes) {
                 let statistics = count(self.store(), tree).await?;
-                batch = batch.put(keyspace::statistics(tree.id()), encode(&statistics));
+                let (key, value) = (keyspace::statistics(tree.id()), encode(&statistics));
+                match batches.last_mut() {
+                    Some(all) if self.commits() == Commits::All => all.write(&key, Some(&value)),
+                    _ => batches.push(Batch::new().put(key, value)),
+                }
             }
-            match self.store().commit(batch).await {
-                Ok(_) => return self.refresh().await,
+            match self.commit_all(batches, catalog.version.unchanged()).await {
+                Ok(()) => return self.refresh().await,
                 Err(keyloom_store::Error::Conflict(condition)) => {
                     self.overtaken(&condition, &mut patience).await?;
                 }
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    async fn commit_all(&self, batches: Vec<Batch>, only: Condition) -> Result<(), keyloom_store::Error> {
+        for batch in batches.into_iter().filter(|batch| batch.writes().len() > 0) {
+            self.store().commit(batch.require(only.clone())).await?;
+        }
+        Ok(())
     }
 }
 

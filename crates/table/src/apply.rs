@@ -1,7 +1,7 @@
 //! A change becomes writes: the record and every index entry that it moves.
 
 use keyloom_key::{Timestamp, Value};
-use keyloom_schema::{Document, Table};
+use keyloom_schema::{Document, State, Table};
 use keyloom_store::{Read, Write};
 
 use crate::change::{Change, What, When};
@@ -11,11 +11,24 @@ use crate::error::Error;
 /// What a change does.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
+    /// The key of the record.
+    pub(crate) key: Vec<u8>,
     pub(crate) writes: Vec<Write>,
+    /// The keys of records that have ended and are in the way: the writes delete them too.
+    pub(crate) ended: Vec<Vec<u8>>,
     /// The record before; `None` if it was not there, or not looked at.
     pub(crate) before: Option<Document>,
     /// The record after; `None` if it is not there any more.
     pub(crate) after: Option<Document>,
+}
+
+/// How the store commits what a change writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Commits {
+    /// Any keys as one.
+    All,
+    /// A record with its entries as one. It knows whose an entry is.
+    Record,
 }
 
 /// Works out what a change does to what can be read now.
@@ -24,6 +37,7 @@ pub(crate) async fn apply(
     table: &Table,
     change: &Change,
     now: Timestamp,
+    commits: Commits,
 ) -> Result<Applied, Error> {
     let (key, put) = match &change.what {
         What::Put(document) => {
@@ -31,12 +45,14 @@ pub(crate) async fn apply(
             (entries::record_key(table, &table.key_values(&document))?, Some(document))
         }
         What::Update(values, _) | What::Delete(values) => (entries::given_key(table, values)?, None),
+        What::Enter { key, tree } => return enter(read, table, key, *tree, now).await,
+        What::Leave { key, entry } => return leave(read, table, key, entry).await,
     };
     // A record that nothing else depends on is written without a look at what it was.
-    let blind = put.is_some() && table.indexes().is_empty() && change.when.is_none();
+    let blind = put.is_some() && table.indexes().is_empty() && change.when.is_empty();
     let stored = if blind { None } else { read_record(read, table, &key).await? };
     let visible = stored.as_ref().filter(|document| !is_expired(table, document, now));
-    check(table, change.when.as_ref(), visible)?;
+    change.when.iter().try_for_each(|when| check(table, when, visible))?;
     let after = match &change.what {
         What::Put(_) => put,
         What::Update(_, update) => match visible {
@@ -56,45 +72,51 @@ pub(crate) async fn apply(
                 Some(table.check(document)?)
             }
         },
-        What::Delete(_) => None,
+        What::Delete(_) | What::Enter { .. } | What::Leave { .. } => None,
     };
     let before = visible.cloned();
-    let mut writes = Vec::new();
-    if after.is_none() && stored.is_none() {
-        return Ok(Applied { writes, before, after });
+    let mut applied = Applied { key, before, after: None, ..Applied::default() };
+    if after.is_some() || stored.is_some() {
+        replace(read, table, stored.as_ref(), after.as_ref(), now, commits, &mut applied).await?;
     }
-    replace(read, table, &key, stored.as_ref(), after.as_ref(), now, &mut writes).await?;
-    Ok(Applied { writes, before, after })
+    applied.after = after;
+    Ok(applied)
 }
 
-/// Appends the writes that turn a record and its entries into another; what was is removed where it moves.
+/// Adds the writes that turn a record and its entries into another; what was is removed where it moves.
 async fn replace(
     read: &impl Read,
     table: &Table,
-    key: &[u8],
     before: Option<&Document>,
     after: Option<&Document>,
     now: Timestamp,
-    writes: &mut Vec<Write>,
+    commits: Commits,
+    applied: &mut Applied,
 ) -> Result<(), Error> {
+    let key = applied.key.clone();
     let entries = |document: Option<&Document>| match document {
         None => Ok(Vec::new()),
-        Some(document) => entries::all_entries(table, document, key),
+        Some(document) => entries::all_entries(table, document, &key),
     };
-    let (old, new) = (entries(before)?, entries(after)?);
-    for (_, entry) in &old {
-        if !new.iter().any(|(_, other)| other.key == entry.key) {
-            writes.push(Write { key: entry.key.clone(), value: None });
+    let state = |number: usize| table.indexes().get(number).map(|index| index.state());
+    let (old, mut new) = (entries(before)?, entries(after)?);
+    new.retain(|(number, _)| state(*number).is_some_and(State::is_kept_up));
+    for (number, entry) in &old {
+        if new.iter().any(|(_, other)| other.key == entry.key) {
+            continue;
+        }
+        if commits == Commits::Record || is_own(read, table, *number, entry, &key).await? {
+            applied.writes.push(Write { key: entry.key.clone(), value: None });
         }
     }
     let changed: Vec<(usize, Entry)> =
         new.into_iter().filter(|(_, entry)| !old.iter().any(|(_, other)| other == entry)).collect();
     // All make room before any is written: one ended record may have been in the way of several.
     for (number, entry) in changed.iter().filter(|(_, entry)| entry.unique) {
-        make_room(read, table, *number, entry, key, now, writes).await?;
+        make_room(read, table, *number, entry, now, applied).await?;
     }
     let written = changed.into_iter().map(|(_, Entry { key, value, .. })| Write { key, value: Some(value) });
-    writes.extend(written);
+    applied.writes.extend(written);
     let value = match after {
         None => None,
         Some(document) => {
@@ -103,8 +125,70 @@ async fn replace(
             Some(payload)
         }
     };
-    writes.push(Write { key: key.to_vec(), value });
+    applied.writes.push(Write { key, value });
     Ok(())
+}
+
+/// Writes a record as it is, with all its entries in one index.
+async fn enter(
+    read: &impl Read,
+    table: &Table,
+    key: &[u8],
+    tree: u32,
+    now: Timestamp,
+) -> Result<Applied, Error> {
+    let mut applied = Applied { key: key.to_vec(), ..Applied::default() };
+    let mut indexes = table.indexes().iter().enumerate();
+    let Some((number, index)) = indexes.find(|(_, index)| index.tree().id() == tree) else {
+        return Ok(applied);
+    };
+    let Some(payload) = read.get(key, <[u8]>::to_vec).await? else { return Ok(applied) };
+    let document = entries::document(table, key, &payload)?;
+    if is_expired(table, &document, now) {
+        // It is not there, so it must not stand in the way of one that is.
+        applied.ended.push(key.to_vec());
+        return Ok(applied);
+    }
+    let entries = entries::index_entries(table, index, &document, key)?;
+    for entry in entries.iter().filter(|entry| entry.unique) {
+        make_room(read, table, number, entry, now, &mut applied).await?;
+    }
+    let written = entries.into_iter().map(|Entry { key, value, .. }| Write { key, value: Some(value) });
+    applied.writes.extend(written);
+    applied.writes.push(Write { key: key.to_vec(), value: Some(payload) });
+    Ok(applied)
+}
+
+/// Writes a record as it is, without an entry that is none of its own.
+async fn leave(read: &impl Read, table: &Table, key: &[u8], entry: &[u8]) -> Result<Applied, Error> {
+    let mut applied = Applied { key: key.to_vec(), ..Applied::default() };
+    let Some(payload) = read.get(key, <[u8]>::to_vec).await? else { return Ok(applied) };
+    let document = entries::document(table, key, &payload)?;
+    if entries::all_entries(table, &document, key)?.iter().all(|(_, own)| own.key != entry) {
+        applied.writes.push(Write { key: entry.to_vec(), value: None });
+        applied.writes.push(Write { key: key.to_vec(), value: Some(payload) });
+    }
+    Ok(applied)
+}
+
+/// The key of the record that an entry is of.
+async fn owner(read: &impl Read, entry: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    let owner =
+        |value: &[u8]| EntryValue::parse(value).map(|value| value.primary_key.to_vec()).unwrap_or_default();
+    Ok(read.get(entry, owner).await?)
+}
+
+/// Whether a record has an entry that it should have. While a unique index is being filled, the place of one that it has
+/// not yet may be another's.
+async fn is_own(
+    read: &impl Read,
+    table: &Table,
+    number: usize,
+    entry: &Entry,
+    key: &[u8],
+) -> Result<bool, Error> {
+    let filled = table.indexes().get(number).is_none_or(|index| index.state() == State::Ready);
+    Ok(!entry.unique || filled || owner(read, &entry.key).await?.is_some_and(|owner| owner == key))
 }
 
 /// Refuses an entry of a unique index that another record has; an expired one makes room.
@@ -113,26 +197,30 @@ async fn make_room(
     table: &Table,
     number: usize,
     entry: &Entry,
-    key: &[u8],
     now: Timestamp,
-    writes: &mut Vec<Write>,
+    applied: &mut Applied,
 ) -> Result<(), Error> {
-    let owner = read.get(&entry.key, |value| {
-        EntryValue::parse(value).map(|value| value.primary_key.to_vec()).unwrap_or_default()
-    });
-    let Some(owner) = owner.await?.filter(|owner| owner != key) else { return Ok(()) };
-    let other = read_record(read, table, &owner).await?;
+    let found = owner(read, &entry.key).await?;
+    let Some(owned_by) = found.filter(|owner| *owner != applied.key) else { return Ok(()) };
+    let other = read_record(read, table, &owned_by).await?;
     let Some(other) = other else {
+        // It may have gone between the two reads, and its entry with it.
+        if owner(read, &entry.key).await? != Some(owned_by) {
+            return Err(Error::Conflict("a record with the same unique values has just gone".into()));
+        }
         let reason = format!("an entry of {} leads to no record", index_name(table, number));
         return Err(Error::Damaged(reason.into()));
     };
     if !is_expired(table, &other, now) {
         return Err(violation(table, number, &entry.key));
     }
-    for (_, stale) in entries::all_entries(table, &other, &owner)? {
-        writes.push(Write { key: stale.key, value: None });
+    for (number, stale) in entries::all_entries(table, &other, &owned_by)? {
+        if is_own(read, table, number, &stale, &owned_by).await? {
+            applied.writes.push(Write { key: stale.key, value: None });
+        }
     }
-    writes.push(Write { key: owner, value: None });
+    applied.writes.push(Write { key: owned_by.clone(), value: None });
+    applied.ended.push(owned_by);
     Ok(())
 }
 
@@ -173,15 +261,23 @@ fn is_key(table: &Table, field: &str) -> bool {
     table.primary().parts().iter().any(|part| part.name == field)
 }
 
-fn check(table: &Table, when: Option<&When>, record: Option<&Document>) -> Result<(), Error> {
+fn check(table: &Table, when: &When, record: Option<&Document>) -> Result<(), Error> {
     let (holds, text) = match (when, record) {
-        (None, _) | (Some(When::Exists), Some(_)) | (Some(When::Absent), None) => return Ok(()),
-        (Some(When::Exists), None) => (false, "it exists".to_owned()),
-        (Some(When::Absent), Some(_)) => (false, "it does not exist".to_owned()),
-        (Some(When::Is(predicate)), None) => (false, predicate.to_string()),
-        (Some(When::Is(predicate)), Some(document)) => {
+        (When::Exists, Some(_)) | (When::Absent, None) => return Ok(()),
+        (When::Exists, None) => (false, "it exists".to_owned()),
+        (When::Absent, Some(_)) => (false, "it does not exist".to_owned()),
+        (When::Is(predicate), None) => (false, predicate.to_string()),
+        (When::Is(predicate), Some(document)) => {
             let holds = predicate.clone().bind(table)?.holds(&Fields { table, document })?;
             (holds, predicate.to_string())
+        }
+        (When::Same(expected), record) => {
+            let bytes = |document: &Document| {
+                let mut bytes = Vec::new();
+                entries::payload(table, document, &mut bytes).map(|()| bytes)
+            };
+            let same = record.map(|record| Ok::<_, Error>(bytes(record)? == bytes(expected)?));
+            (same.transpose()?.unwrap_or(false), "it has not changed".to_owned())
         }
     };
     if holds { Ok(()) } else { Err(Error::Condition { table: table.name().to_owned(), condition: text }) }

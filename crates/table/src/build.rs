@@ -1,12 +1,20 @@
 //! Indexes that come and go: an index on a table that has records is filled before it serves a query.
 //!
 //! ```text
+//! starting  a record that changes loses its entries in it and gets none            ┐ only where others may go by an
+//!           a lease later                                                          ┘ older schema for a lease
 //! building  writes keep it up, no query uses it, the filler goes through the records in bounded batches
 //! ready     it holds every record it should
+//! stopping  as building, until nobody reads it                                     ┐ as above
+//! ending    as starting, until nobody writes it                                    ┘
 //! ```
 //!
+//! At any time two ages of the schema are in use that stand side by side here. So a record that is written by the older
+//! one cannot lack an entry that the newer one reads, nor keep one that the newer one has forgotten.
+//!
 //! Each batch commits its entries together with how far it came, on condition that the records it read are as they were.
-//! So a crash loses nothing, and [`Database::fill_indexes`] goes on where it stopped.
+//! So a crash loses nothing, and [`Database::fill_indexes`] goes on where it stopped. A store that commits one record at
+//! a time gets each record as it is, with its entries, and how far it came behind them ([`sweep`](crate::sweep)).
 
 use std::ops::ControlFlow;
 
@@ -14,7 +22,7 @@ use keyloom_key::{Span, Timestamp};
 use keyloom_schema::{Document, Index, IndexBuilder, State, Table};
 use keyloom_store::{Batch, Direction, Limits, Overlay, Read, Store};
 
-use crate::apply::{is_expired, violation};
+use crate::apply::{Commits, is_expired, violation};
 use crate::catalog::Catalog;
 use crate::database::{Database, Patience};
 use crate::entries::{self, EntryValue};
@@ -23,7 +31,8 @@ use crate::keyspace;
 use crate::staged::Recorded;
 
 /// How many records one batch of filling reads.
-const BATCH: Limits = Limits { rows: 2_000, bytes: 4 << 20, time: std::time::Duration::from_secs(1) };
+pub(crate) const BATCH: Limits =
+    Limits { rows: 2_000, bytes: 4 << 20, time: std::time::Duration::from_secs(1) };
 
 /// How far an index has been filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +69,14 @@ impl<S: Store> Database<S> {
             if definition.index(name).is_some() {
                 return Err(Error::Exists(format!("an index {name} on {table}").into()));
             }
-            let (mut definition, _) = definition.with_index(index.clone())?;
+            let (definition, _) = definition.with_index(index.clone())?;
+            let first = match self.store().capability().lease {
+                None => State::Building,
+                Some(_) => State::Starting,
+            };
+            let mut definition = definition.with_index_state(name, first);
             let next = definition.number_trees(catalog.version.free_tree());
-            Ok((Batch::new().put(keyspace::table(table), encode(&definition)?), next))
+            Ok(Some((Batch::new().put(keyspace::table(table), encode(&definition)?), next)))
         })
         .await
     }
@@ -71,35 +85,78 @@ impl<S: Store> Database<S> {
     pub async fn fill_indexes(&self, mut progress: impl FnMut(Filled) + Send) -> Result<(), Error> {
         let catalog = self.newest().await?;
         for (table, definition) in &catalog.tables {
-            for index in definition.indexes().iter().filter(|index| index.state() == State::Building) {
-                self.fill_index(table, index.name(), &mut progress).await?;
+            for index in definition.indexes() {
+                match index.state() {
+                    State::Ready => {}
+                    State::Starting | State::Building => {
+                        self.fill_index(table, index.name(), &mut progress).await?;
+                    }
+                    State::Stopping | State::Ending => self.drop_index(table, index.name()).await?,
+                }
             }
         }
         // Numbers are never given twice: a tree of this catalog's time that it does not know was dropped.
         let known = catalog.trees();
         for tree in (1..catalog.version.free_tree()).filter(|tree| !known.contains(tree)) {
-            self.clear(tree).await?;
+            if !self.is_clear(tree).await? {
+                // It may have been dropped just now, and others may still write to it.
+                self.outwait_lease().await;
+                self.clear(tree).await?;
+            }
         }
         Ok(())
     }
 
     /// Drops an index: its definition at once, then its entries in bounded batches.
+    ///
+    /// Where others may go by an older schema for a [lease](keyloom_store::Capability::lease), its definition goes in
+    /// steps, and this takes three of them.
     pub async fn drop_index(&self, table: &str, name: &str) -> Result<(), Error> {
-        let definition = self.newest().await?.table(table)?.clone();
-        let Some(index) = definition.index(name) else {
-            return Err(Error::Missing(format!("index {name} on {table}").into()));
+        let leased = self.store().capability().lease.is_some();
+        let tree = loop {
+            let definition = self.newest().await?.table(table)?.clone();
+            let Some(index) = definition.index(name) else {
+                return Err(Error::Missing(format!("index {name} on {table}").into()));
+            };
+            let next = match index.state() {
+                State::Ready if leased => Some(State::Stopping),
+                State::Stopping if leased => {
+                    self.outwait_lease().await;
+                    Some(State::Ending)
+                }
+                State::Building | State::Starting if leased => Some(State::Ending),
+                _ => {
+                    self.outwait_lease().await;
+                    None
+                }
+            };
+            self.step_index(table, index, next).await?;
+            if next.is_none() {
+                break index.tree().id();
+            }
         };
-        let tree = index.tree().id();
-        self.change_schema(|catalog| {
-            let definition = catalog.table(table)?.without_index(name);
-            let batch = Batch::new()
-                .put(keyspace::table(table), encode(&definition)?)
-                .delete(keyspace::progress(tree))
-                .delete(keyspace::statistics(tree));
-            Ok((batch, catalog.version.free_tree()))
-        })
-        .await?;
+        self.outwait_lease().await;
         self.clear(tree).await
+    }
+
+    /// Brings an index into its next state, or takes it away, if it is as it was seen.
+    async fn step_index(&self, table: &str, seen: &Index, next: Option<State>) -> Result<(), Error> {
+        self.change_schema(|catalog| {
+            let definition = catalog.table(table)?;
+            let is_seen =
+                |index: &Index| index.tree().id() == seen.tree().id() && index.state() == seen.state();
+            if !definition.index(seen.name()).is_some_and(is_seen) {
+                return Ok(None);
+            }
+            let changed = match next {
+                None => definition.without_index(seen.name()),
+                Some(state) => definition.with_index_state(seen.name(), state),
+            };
+            let batch = Batch::new().put(keyspace::table(table), encode(&changed)?);
+            let batch = if next.is_none() { self.forgetting(batch, seen.tree().id()) } else { batch };
+            Ok(Some((batch, catalog.version.free_tree())))
+        })
+        .await
     }
 
     /// Drops a table with all its records and indexes.
@@ -109,20 +166,42 @@ impl<S: Store> Database<S> {
         let trees: Vec<u32> = std::iter::once(definition.primary().id()).chain(indexes).collect();
         self.change_schema(|catalog| {
             catalog.table(table)?;
-            let batch = trees.iter().fold(Batch::new().delete(keyspace::table(table)), |batch, tree| {
-                batch.delete(keyspace::progress(*tree)).delete(keyspace::statistics(*tree))
-            });
-            Ok((batch, catalog.version.free_tree()))
+            let batch = Batch::new().delete(keyspace::table(table));
+            let batch = trees.iter().fold(batch, |batch, tree| self.forgetting(batch, *tree));
+            Ok(Some((batch, catalog.version.free_tree())))
         })
         .await?;
+        self.outwait_lease().await;
+        if self.commits() == Commits::Record {
+            self.clear_records(&definition).await?;
+        }
         for tree in trees {
             self.clear(tree).await?;
         }
         Ok(())
     }
 
+    /// A batch that also deletes what is known of a tree, where that can be one commit with the rest.
+    fn forgetting(&self, batch: Batch, tree: u32) -> Batch {
+        match self.commits() {
+            Commits::All => batch.delete(keyspace::progress(tree)).delete(keyspace::statistics(tree)),
+            Commits::Record => batch,
+        }
+    }
+
+    /// Whether nothing is left of a tree.
+    async fn is_clear(&self, tree: u32) -> Result<bool, Error> {
+        let look = |_: &[u8], _: &[u8]| ControlFlow::Break(());
+        let page =
+            self.store().scan(&keyspace::tree(tree), Direction::Forward, Limits::rows(1), look).await?;
+        Ok(page.rows == 0)
+    }
+
     /// Deletes every key of a tree that the catalog knows no more.
     async fn clear(&self, tree: u32) -> Result<(), Error> {
+        if self.commits() == Commits::Record {
+            return self.clear_each(tree).await;
+        }
         let mut left = Some(keyspace::tree(tree));
         while let Some(span) = left.take() {
             let mut keys = Vec::new();
@@ -145,6 +224,10 @@ impl<S: Store> Database<S> {
         name: &str,
         mut progress: impl FnMut(Filled) + Send,
     ) -> Result<(), Error> {
+        self.raise_index(table, name).await?;
+        if self.commits() == Commits::Record {
+            return self.fill_each(table, name, progress).await;
+        }
         let (mut patience, mut records) = (Patience::new(), 0);
         loop {
             let catalog = self.catalog();
@@ -187,6 +270,29 @@ impl<S: Store> Database<S> {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Waits until every writer knows an index, and keeps it up.
+    async fn raise_index(&self, table: &str, name: &str) -> Result<(), Error> {
+        loop {
+            let definition = self.newest().await?.table(table)?.clone();
+            match definition.index(name) {
+                Some(index) if index.state() == State::Starting => {
+                    self.outwait_lease().await;
+                    self.step_index(table, index, Some(State::Building)).await?;
+                }
+                Some(index) if index.state() == State::Building => {
+                    self.outwait_lease().await;
+                    return Ok(());
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Says that an index is whole.
+    pub(crate) async fn ready_index(&self, table: &str, index: &Index) -> Result<(), Error> {
+        self.step_index(table, index, Some(State::Ready)).await
     }
 
     /// The last batch also says that the index is whole.

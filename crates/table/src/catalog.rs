@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyloom_plan::Statistics;
 use keyloom_schema::Table;
-use keyloom_store::{Condition, Direction, Limits, Read};
+use keyloom_store::{Condition, Direction, Limits, Read, Store};
 
 use crate::analyze;
 use crate::error::Error;
@@ -61,8 +61,24 @@ impl Version {
 }
 
 impl Catalog {
-    /// Reads the catalog, all of it from one page of the store.
-    pub(crate) async fn read(read: &impl Read) -> Result<Self, Error> {
+    /// Reads the catalog, all of it of one moment.
+    pub(crate) async fn newest(store: &impl Store) -> Result<Self, Error> {
+        // One page is of one state where there are snapshots.
+        if store.capability().snapshot {
+            return Self::read(store).await;
+        }
+        loop {
+            let key = keyspace::version();
+            let before = store.get(&key, <[u8]>::to_vec).await?;
+            let catalog = Self::read(store).await?;
+            // Definitions change only with the version, which never comes back to what it was.
+            if store.get(&key, <[u8]>::to_vec).await? == before {
+                return Ok(catalog);
+            }
+        }
+    }
+
+    async fn read(read: &impl Read) -> Result<Self, Error> {
         let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let whole = Limits { rows: usize::MAX, bytes: usize::MAX, time: std::time::Duration::MAX };
         let look = |key: &[u8], value: &[u8]| {

@@ -18,7 +18,8 @@ use crate::error::Error;
 #[must_use]
 pub struct Change {
     pub(crate) what: What,
-    pub(crate) when: Option<When>,
+    /// All of them must hold.
+    pub(crate) when: Vec<When>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,16 @@ pub(crate) enum What {
     Put(Document),
     Update(Vec<Value<'static>>, Update),
     Delete(Vec<Value<'static>>),
+    /// The record with this key stays as it is, and gets its entries in the index with this tree.
+    Enter {
+        key: Vec<u8>,
+        tree: u32,
+    },
+    /// The record with this key stays as it is, and loses this entry, which says nothing of it.
+    Leave {
+        key: Vec<u8>,
+        entry: Vec<u8>,
+    },
 }
 
 /// What a record must be like for a change of it to happen. An expired record is not there.
@@ -37,27 +48,38 @@ pub enum When {
     Absent,
     /// It is there and like this.
     Is(Predicate),
+    /// It is there and exactly this: nothing has changed since it was read.
+    Same(Document),
 }
 
 impl Change {
     /// The record becomes this, whatever it was.
     pub fn put(document: impl Into<Document>) -> Self {
-        Self { what: What::Put(document.into()), when: None }
+        Self { what: What::Put(document.into()), when: Vec::new() }
     }
 
     /// Some fields of the record with this key change; nothing happens if it is not there.
     pub fn update<V: Into<Value<'static>>>(key: impl IntoIterator<Item = V>, update: Update) -> Self {
-        Self { what: What::Update(key.into_iter().map(Into::into).collect(), update), when: None }
+        Self { what: What::Update(key.into_iter().map(Into::into).collect(), update), when: Vec::new() }
     }
 
     /// The record with this key goes; nothing happens if it is not there.
     pub fn delete<V: Into<Value<'static>>>(key: impl IntoIterator<Item = V>) -> Self {
-        Self { what: What::Delete(key.into_iter().map(Into::into).collect()), when: None }
+        Self { what: What::Delete(key.into_iter().map(Into::into).collect()), when: Vec::new() }
     }
 
-    /// The same, only if the record is like this; else it is [`Error::Condition`].
-    pub fn when(self, when: When) -> Self {
-        Self { when: Some(when), ..self }
+    /// The same, only if the record is like this too; else it is [`Error::Condition`].
+    pub fn when(mut self, when: When) -> Self {
+        self.when.push(when);
+        self
+    }
+
+    pub(crate) fn enter(key: Vec<u8>, tree: u32) -> Self {
+        Self { what: What::Enter { key, tree }, when: Vec::new() }
+    }
+
+    pub(crate) fn leave(key: Vec<u8>, entry: Vec<u8>) -> Self {
+        Self { what: What::Leave { key, entry }, when: Vec::new() }
     }
 }
 

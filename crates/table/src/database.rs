@@ -4,10 +4,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use keyloom_key::Timestamp;
-use keyloom_schema::{Document, TableBuilder};
-use keyloom_store::{Batch, Condition, Overlay, Read, Sequence, Store};
+use keyloom_schema::{Document, State, TableBuilder};
+use keyloom_store::{About, Batch, Condition, Overlay, Read, Sequence, Store};
 
-use crate::apply::apply;
+use crate::apply::{Commits, apply};
 use crate::catalog::Catalog;
 use crate::change::Change;
 use crate::error::Error;
@@ -15,6 +15,7 @@ use crate::keyspace;
 use crate::staged::Recorded;
 use crate::table::Table;
 use crate::transaction::Transaction;
+use crate::view::View;
 
 /// A store with tables in it. Clones share it.
 ///
@@ -75,12 +76,13 @@ impl<S: Store> Database<S> {
     /// The same with another clock, by which records expire.
     pub async fn open_with_clock(store: S, clock: Clock) -> Result<Self, Error> {
         let capability = store.capability();
-        if !(capability.atomic_batch && capability.conditions && capability.ordered) {
+        let commits = capability.atomic_batch || capability.record_batch;
+        if !(commits && capability.conditions && capability.ordered) {
             let what =
                 "commit records with their indexes as one: tables need atomic batches with conditions".into();
             return Err(keyloom_store::Error::Unsupported { store: capability.name, what }.into());
         }
-        let catalog = RwLock::new(Arc::new(Catalog::read(&store).await?));
+        let catalog = RwLock::new(Arc::new(Catalog::newest(&store).await?));
         Ok(Self { shared: Arc::new(Shared { store, catalog, clock }) })
     }
 
@@ -104,7 +106,7 @@ impl<S: Store> Database<S> {
 
     /// Reads the catalog anew: others may have changed the schema.
     pub async fn refresh(&self) -> Result<(), Error> {
-        let read = Catalog::read(self.store()).await?;
+        let read = Catalog::newest(self.store()).await?;
         let mut catalog = self.shared.catalog.write().unwrap_or_else(PoisonError::into_inner);
         // A slower reader must not bring back an older catalog.
         if read.version.changes >= catalog.version.changes {
@@ -144,7 +146,7 @@ impl<S: Store> Database<S> {
             let next = definition.number_trees(catalog.version.free_tree());
             let mut bytes = Vec::new();
             definition.encode(&mut bytes)?;
-            Ok((Batch::new().put(keyspace::table(&name), bytes), next))
+            Ok(Some((Batch::new().put(keyspace::table(&name), bytes), next)))
         })
         .await?;
         self.table(&name).await
@@ -165,17 +167,20 @@ impl<S: Store> Database<S> {
         }
     }
 
-    /// Commits a change of the schema, and takes it in. `change` gives its writes and the next free tree.
+    /// Commits a change of the schema, and takes it in. `change` gives its writes, which are definitions, and the next
+    /// free tree; `None` if there is nothing to change.
+    ///
+    /// Definitions are entries of the version as their record, so that a store that commits by record has them as one.
     pub(crate) async fn change_schema(
         &self,
-        change: impl Fn(&Catalog) -> Result<(Batch, u32), Error>,
+        change: impl Fn(&Catalog) -> Result<Option<(Batch, u32)>, Error>,
     ) -> Result<(), Error> {
         loop {
             let catalog = self.catalog();
-            let (batch, next_tree) = change(&catalog)?;
+            let Some((batch, next_tree)) = change(&catalog)? else { return Ok(()) };
             let next = catalog.version.next(next_tree);
             let batch = batch.put(keyspace::version(), next.to_bytes()).require(catalog.version.unchanged());
-            match self.store().commit(batch).await {
+            match self.store().commit(batch.about(About::Record(keyspace::version()))).await {
                 Ok(_) => return self.refresh().await,
                 Err(keyloom_store::Error::Conflict(_)) => self.refresh().await?,
                 Err(error) => return Err(error.into()),
@@ -186,7 +191,7 @@ impl<S: Store> Database<S> {
     /// Makes several changes as one, in tables by their names: all of them happen, or none.
     ///
     /// What others write at the same time is never lost: if something that a change depends on moves, all are worked
-    /// out again.
+    /// out again. A store that commits one record at a time takes one change.
     pub async fn apply<'t>(
         &self,
         changes: impl IntoIterator<Item = (&'t str, Change)>,
@@ -197,11 +202,25 @@ impl<S: Store> Database<S> {
 
     /// Makes changes as one; the records before and after come with the sequence.
     pub(crate) async fn apply_all(&self, changes: &[(&str, Change)]) -> Result<Outcome, Error> {
+        match changes {
+            _ if self.commits() == Commits::All => {}
+            [] => return Ok(Outcome { sequence: self.sequence().await?, records: Vec::new() }),
+            [(table, change)] => return self.apply_one(table, change).await,
+            _ => {
+                let what =
+                    "change several records as one: make one change at a time, with conditions on its record";
+                return Err(self.unsupported(what));
+            }
+        }
         let mut patience = Patience::new();
         loop {
             let catalog = self.catalog();
             let recorded = Recorded::new(self.store());
             let (overlay, records) = match self.work_out(&catalog, &recorded, changes).await {
+                Err(Error::Conflict(reason)) => {
+                    patience.check(&reason)?;
+                    continue;
+                }
                 // What an old schema refuses, such as by an index that is gone, the new one may not.
                 Err(error) if self.is_schema(&catalog, self.store()).await? => return Err(error),
                 Err(_) => continue,
@@ -229,7 +248,7 @@ impl<S: Store> Database<S> {
         let mut records = Vec::with_capacity(changes.len());
         for (name, change) in changes {
             let view = overlay.over(read);
-            let applied = apply(&view, catalog.table(name)?, change, self.now()).await?;
+            let applied = apply(&view, catalog.table(name)?, change, self.now(), Commits::All).await?;
             applied.writes.into_iter().for_each(|write| overlay.write(write));
             records.push((applied.before, applied.after));
         }
@@ -242,7 +261,7 @@ impl<S: Store> Database<S> {
         condition: &Condition,
         patience: &mut Patience,
     ) -> Result<(), Error> {
-        patience.check(condition)?;
+        patience.check(&condition.to_string())?;
         if is_version(condition) {
             self.refresh().await?;
         }
@@ -251,21 +270,56 @@ impl<S: Store> Database<S> {
 
     /// A transaction over any tables: it reads one state of them, sees its own writes, and commits only if nothing that
     /// it read has changed.
+    ///
+    /// It takes a store with snapshots and atomic batches: on another it is
+    /// [`Unsupported`](keyloom_store::Error::Unsupported).
     pub async fn begin(&self) -> Result<Transaction<S>, Error> {
+        let capability = self.store().capability();
+        if !(capability.atomic_batch && capability.snapshot) {
+            let what = "run transactions: make one change at a time, with conditions on its record";
+            return Err(self.unsupported(what));
+        }
         loop {
             let catalog = self.catalog();
-            if let Some(snapshot) = self.snapshot_of(&catalog).await? {
+            let snapshot = self.store().snapshot().await?;
+            if self.is_schema(&catalog, &snapshot).await? {
                 return Ok(Transaction::new(self.clone(), catalog, snapshot));
             }
         }
     }
 
-    /// A snapshot that this catalog is the schema of; `None` if the schema has changed: it is read anew then.
+    /// A snapshot that this catalog is the schema of, or the store itself if it has none; `None` if the schema has
+    /// changed: it is read anew then.
     ///
-    /// Without this look, an index that another process has dropped would answer that there is nothing.
-    pub(crate) async fn snapshot_of(&self, catalog: &Catalog) -> Result<Option<S::Snapshot>, Error> {
-        let snapshot = self.store().snapshot().await?;
-        Ok(self.is_schema(catalog, &snapshot).await?.then_some(snapshot))
+    /// Without this look, an index that another process has dropped would answer that there is nothing. Where there is
+    /// no snapshot, it takes [another](Self::served) when all has been read.
+    pub(crate) async fn view_of(&self, catalog: &Catalog) -> Result<Option<View<'_, S>>, Error> {
+        let view = View::of(self.store()).await?;
+        Ok(self.is_schema(catalog, &view).await?.then_some(view))
+    }
+
+    /// Whether what was read by this catalog is the answer, when the reading has ended.
+    ///
+    /// What was read of a table, and of an index if one is named, counts if both have been kept up all the time.
+    pub(crate) async fn served(
+        &self,
+        catalog: &Catalog,
+        table: &str,
+        index: Option<&str>,
+    ) -> Result<bool, Error> {
+        if self.store().capability().snapshot || self.is_schema(catalog, self.store()).await? {
+            return Ok(true);
+        }
+        let newest = self.catalog();
+        let (Ok(then), Ok(now)) = (catalog.table(table), newest.table(table)) else { return Ok(false) };
+        let kept_up = |name: &str| match (then.index(name), now.index(name)) {
+            (Some(then), Some(now)) => {
+                // Before it goes, it is kept up for as long as others take to know.
+                then.tree().id() == now.tree().id() && matches!(now.state(), State::Ready | State::Stopping)
+            }
+            _ => false,
+        };
+        Ok(then.primary().id() == now.primary().id() && index.is_none_or(kept_up))
     }
 
     /// The catalog as it is in the store now: others may have changed the schema.
@@ -290,7 +344,7 @@ impl<S: Store> Database<S> {
         Ok(same)
     }
 
-    /// Runs `work` in a transaction and commits it; again if something that it read has changed meanwhile.
+    /// Runs `work` in a [transaction](Self::begin) and commits it; again if something that it read has changed meanwhile.
     pub async fn transact<T>(
         &self,
         mut work: impl AsyncFnMut(&mut Transaction<S>) -> Result<T, Error>,
@@ -338,10 +392,10 @@ impl Patience {
         Self(Instant::now())
     }
 
-    fn check(&self, condition: &Condition) -> Result<(), Error> {
+    pub(crate) fn check(&self, reason: &str) -> Result<(), Error> {
         if self.0.elapsed() < PATIENCE {
             return Ok(());
         }
-        Err(Error::Conflict(format!("overtaken for {} s: {condition}", PATIENCE.as_secs()).into()))
+        Err(Error::Conflict(format!("overtaken for {} s: {reason}", PATIENCE.as_secs()).into()))
     }
 }

@@ -70,7 +70,7 @@ impl<S: Store> Database<S> {
             }
             let mut bytes = Vec::new();
             definition.with_column(name, kind)?.encode(&mut bytes)?;
-            Ok((Batch::new().put(keyspace::table(table), bytes), catalog.version.free_tree()))
+            Ok(Some((Batch::new().put(keyspace::table(table), bytes), catalog.version.free_tree())))
         })
         .await
     }

@@ -75,6 +75,8 @@ pub(crate) struct Run<'a, R> {
     pub(crate) budget: Budget,
     /// Ends the run with a position instead of an error; without, the run answers all or fails.
     pub(crate) page: Option<PageLimits>,
+    /// Whether all that is read is of one state: then an entry leads to its record.
+    pub(crate) one_state: bool,
 }
 
 /// How a run ended.

@@ -7,6 +7,7 @@ use keyloom_plan::Query;
 use keyloom_schema::field;
 use keyloom_store::Store;
 
+use crate::apply::Commits;
 use crate::change::{Change, When};
 use crate::error::Error;
 use crate::reader::Reader;
@@ -28,37 +29,42 @@ impl<S: Store> Table<S> {
         loop {
             let mut keys: Vec<Vec<Value<'static>>> = Vec::new();
             let catalog = self.database().catalog();
-            let Some(snapshot) = self.database().snapshot_of(&catalog).await? else { continue };
+            let Some(view) = self.database().view_of(&catalog).await? else { continue };
             let reader = Reader {
-                read: &snapshot,
+                read: &view,
                 table: catalog.table(self.name())?,
                 statistics: &catalog.statistics,
                 // At the beginning of time nothing has ended: the records are seen.
                 now: Timestamp::from_micros(i64::MIN),
+                one_state: self.database().store().capability().snapshot,
             };
             let look = |row: &crate::row::Row<'_>| {
                 keys.push(row.key()?.into_iter().map(Value::into_owned).collect());
                 Ok(ControlFlow::Continue(()))
             };
             reader.each(&query, None, look).await?;
-            drop(snapshot);
+            drop(view);
             if keys.is_empty() {
                 return Ok(deleted);
             }
-            // Ended when they were read, but one may have been given more time since: then each is tried alone.
             let deletes = || keys.iter().map(|key| Change::delete(key.iter().cloned()).when(When::Absent));
-            match self.apply_all(deletes()).await {
-                Ok(_) => deleted += u64::try_from(keys.len()).unwrap_or(u64::MAX),
-                Err(Error::Condition { .. }) => {
-                    for delete in deletes() {
-                        match self.apply(delete).await {
-                            Ok(_) => deleted += 1,
-                            Err(Error::Condition { .. }) => {}
-                            Err(error) => return Err(error),
-                        }
+            if self.database().commits() == Commits::All {
+                match self.apply_all(deletes()).await {
+                    Ok(_) => {
+                        deleted += u64::try_from(keys.len()).unwrap_or(u64::MAX);
+                        continue;
                     }
+                    // Ended when they were read, but one has been given more time since: each is tried alone.
+                    Err(Error::Condition { .. }) => {}
+                    Err(error) => return Err(error),
                 }
-                Err(error) => return Err(error),
+            }
+            for delete in deletes() {
+                match self.apply(delete).await {
+                    Ok(_) => deleted += 1,
+                    Err(Error::Condition { .. }) => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
     }

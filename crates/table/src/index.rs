@@ -11,11 +11,12 @@ use std::ops::{Bound, ControlFlow};
 
 use keyloom_key::{Field, Fields, KeyFormat, Native, Span, Value};
 use keyloom_schema::{Column, Kind};
-use keyloom_store::{Batch, Direction, Limits, Read, Sequence, Store};
+use keyloom_store::{About, Batch, Direction, Limits, Read, Sequence, Store};
 
 use crate::database::{Database, Patience};
 use crate::error::Error;
 use crate::keyspace;
+use crate::view::View;
 
 /// What a plain index is, as the catalog has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,10 +142,10 @@ impl<S: Store> Database<S> {
             self.change_schema(|catalog| {
                 let tree = catalog.version.free_tree();
                 if catalog.indexes.contains_key(name) {
-                    return Ok((Batch::new(), tree));
+                    return Ok(None);
                 }
                 let definition = IndexDefinition { tree, fields: fields.clone() };
-                Ok((Batch::new().put(keyspace::index(name), definition.encode()), tree + 1))
+                Ok(Some((Batch::new().put(keyspace::index(name), definition.encode()), tree + 1)))
             })
             .await?;
         }
@@ -166,7 +167,7 @@ impl<S: Store> Index<S> {
         self.add_all([(key.into(), value.into())]).await
     }
 
-    /// Adds many values as one.
+    /// Adds many values, as one where the store can.
     pub async fn add_all<'v>(
         &self,
         pairs: impl IntoIterator<Item = (Value<'v>, Value<'v>)>,
@@ -245,7 +246,7 @@ impl<S: Store> Index<S> {
         direction: Direction,
         mut look: impl FnMut(Value<'static>, Value<'static>) -> ControlFlow<()> + Send,
     ) -> Result<(), Error> {
-        let snapshot = self.database.store().snapshot().await?;
+        let view = View::of(self.database.store()).await?;
         let mut left = Some(span);
         while let Some(span) = left.take() {
             let (mut wrong, mut enough) = (None, false);
@@ -266,7 +267,7 @@ impl<S: Store> Index<S> {
                     }
                 }
             };
-            let page = snapshot.scan(&span, direction, Limits::default(), row).await?;
+            let page = view.scan(&span, direction, Limits::default(), row).await?;
             if let Some(error) = wrong {
                 return Err(error.into());
             }
@@ -279,7 +280,8 @@ impl<S: Store> Index<S> {
         let mut patience = Patience::new();
         loop {
             let version = self.database.catalog().version;
-            match self.database.store().commit(batch().require(version.unchanged())).await {
+            let batch = batch().about(About::Members).require(version.unchanged());
+            match self.database.store().commit(batch).await {
                 Err(keyloom_store::Error::Conflict(condition)) => {
                     self.database.overtaken(&condition, &mut patience).await?;
                     if self.database.catalog().indexes.get(&self.name) != Some(&self.definition) {

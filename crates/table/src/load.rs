@@ -8,7 +8,9 @@ use std::thread;
 use keyloom_schema::{Document, Table as Definition};
 use keyloom_store::{Batch, Direction, Fingerprint, Limits, Read, Store};
 
+use crate::apply::Commits;
 use crate::database::{Patience, is_version};
+use crate::each::side_by_side;
 use crate::entries;
 use crate::error::Error;
 use crate::table::Table;
@@ -19,6 +21,9 @@ const GROUP: usize = 512 << 20;
 const CHUNK: usize = 256;
 /// How many chunks may wait in between.
 const WAITING: usize = 8;
+
+/// After how many records that are inserted one by one the caller is told.
+const TOLD: usize = 4_096;
 
 /// How far a load has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +38,9 @@ impl<S: Store> Table<S> {
     /// They are sorted and written in the order of their keys, in groups of half a gigabyte, each with its index entries
     /// as one commit: what the store likes best. A record whose key or unique values are there already is an error, and
     /// the group that it is in is not written; the groups before it are, as `progress` was told.
+    ///
+    /// A store that commits one record at a time gets them as they come, 64 on their way at the same time. An error ends
+    /// the load; some of the 4,096 records behind those that `progress` was told of may have been written then.
     pub async fn load<D: Into<Document>>(
         &self,
         documents: impl IntoIterator<Item = D>,
@@ -40,13 +48,37 @@ impl<S: Store> Table<S> {
     ) -> Result<Loaded, Error> {
         let mut loaded = Loaded::default();
         let mut documents = documents.into_iter().fuse();
+        let commits = self.database().commits();
         loop {
-            let group = self.load_group(&mut documents, loaded.records).await?;
+            let group = match commits {
+                Commits::All => self.load_group(&mut documents, loaded.records).await?,
+                Commits::Record => self.load_each(&mut documents).await?,
+            };
             if group == 0 {
                 return Ok(loaded);
             }
             loaded.records += group;
             progress(loaded);
+        }
+    }
+
+    /// Inserts the next records one by one, some of them side by side; returns how many.
+    async fn load_each<D: Into<Document>>(
+        &self,
+        documents: &mut impl Iterator<Item = D>,
+    ) -> Result<u64, Error> {
+        let documents: Vec<Document> = documents.take(TOLD).map(Into::into).collect();
+        let records = u64::try_from(documents.len()).unwrap_or(u64::MAX);
+        side_by_side(documents, |document| Box::pin(self.load_one(document))).await?;
+        Ok(records)
+    }
+
+    async fn load_one(&self, document: Document) -> Result<(), Error> {
+        match self.insert(document).await {
+            Err(Error::Condition { table, .. }) => {
+                Err(Error::Exists(format!("a record with the key of one that is loaded into {table}").into()))
+            }
+            inserted => inserted.map(drop),
         }
     }
 

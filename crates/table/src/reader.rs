@@ -38,6 +38,8 @@ pub(crate) struct Reader<'a, R> {
     pub(crate) table: &'a Table,
     pub(crate) statistics: &'a Statistics,
     pub(crate) now: Timestamp,
+    /// Whether all that is read is of one state.
+    pub(crate) one_state: bool,
 }
 
 impl<R: Read> Reader<'_, R> {
@@ -53,6 +55,21 @@ impl<R: Read> Reader<'_, R> {
             if row.is_expired(self.now)? { Ok(None) } else { look(&row).map(Some) }
         });
         Ok(found.await?.transpose()?.flatten())
+    }
+
+    /// The records with these keys, in their order, asked for together.
+    pub(crate) async fn get_many(&self, keys: &[Vec<Value<'_>>]) -> Result<Vec<Option<Document>>, Error> {
+        let keys =
+            keys.iter().map(|key| entries::given_key(self.table, key)).collect::<Result<Vec<_>, _>>()?;
+        let mut documents = Vec::with_capacity(keys.len());
+        let document = |number: usize, payload: Option<&[u8]>| {
+            let (Some(key), Some(payload)) = (keys.get(number), payload) else { return Ok(None) };
+            let row = Row::record(self.table, key, payload)?;
+            if row.is_expired(self.now)? { Ok(None) } else { row.to_document().map(Some) }
+        };
+        let look = |number: usize, payload: Option<&[u8]>| documents.push(document(number, payload));
+        self.read.get_many(&keys, look).await?;
+        documents.into_iter().collect()
     }
 
     /// Plans a query and shows what it finds to `visit`.
@@ -85,6 +102,7 @@ impl<R: Read> Reader<'_, R> {
             now: self.now,
             budget: query.budget,
             page,
+            one_state: self.one_state,
         };
         match run.run(visit).await {
             // What was planned to be run says no index that would be better; now someone wants to know.

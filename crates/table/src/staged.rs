@@ -32,6 +32,12 @@ impl<R> Recorded<R> {
         }
     }
 
+    /// The keys that were read, each with its value.
+    fn keys(&self) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.keys.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
     /// A batch of these writes that is committed only if all that was read is as it was.
     pub(crate) fn batch(self, writes: Overlay) -> Batch {
         let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -44,6 +50,18 @@ impl<R> Recorded<R> {
             Some(value) => batch.put(write.key, value),
             None => batch.delete(write.key),
         })
+    }
+}
+
+impl<R: Read> Recorded<R> {
+    /// Whether every key that was read still has its value.
+    pub(crate) async fn is_unchanged(&self) -> Result<bool, Error> {
+        for (key, value) in self.keys() {
+            if self.below.get(&key, <[u8]>::to_vec).await? != value {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

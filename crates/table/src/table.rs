@@ -18,7 +18,9 @@ use crate::row::Row;
 
 /// A table of a database. Clones share it.
 ///
-/// Every write changes the record and all its index entries as one. Records of one call are of one state of the store.
+/// Every write changes the record and all its index entries as one. Records of one call are of one state of the store, if
+/// it has snapshots; if not, each is as it was at some moment of the call, and one that is written meanwhile may be met
+/// where it was and where it is.
 #[derive(Debug)]
 pub struct Table<S> {
     database: Database<S>,
@@ -88,7 +90,18 @@ impl<S: Store> Table<S> {
         Ok(self.database.apply_all(&[(&self.name, change)]).await?.sequence)
     }
 
+    /// Makes a change, if its condition holds; returns the record before and after.
+    ///
+    /// What was before is not looked at where nothing depends on it: a put without a condition into a table without
+    /// indexes.
+    pub async fn change(&self, change: Change) -> Result<(Option<Document>, Option<Document>), Error> {
+        let outcome = self.database.apply_all(&[(&self.name, change)]).await?;
+        Ok(outcome.records.into_iter().next().unwrap_or_default())
+    }
+
     /// Makes several changes as one.
+    ///
+    /// A store that commits one record at a time takes one change.
     pub async fn apply_all(&self, changes: impl IntoIterator<Item = Change>) -> Result<Sequence, Error> {
         let changes: Vec<(&str, Change)> =
             changes.into_iter().map(|change| (self.name.as_str(), change)).collect();
@@ -122,20 +135,16 @@ impl<S: Store> Table<S> {
         }
     }
 
-    /// The records with these keys, in their order, all of one state of the store.
+    /// The records with these keys, in their order, all of one state of the store, if it has snapshots.
     pub async fn get_many(&self, keys: &[Vec<Value<'_>>]) -> Result<Vec<Option<Document>>, Error> {
-        let (catalog, snapshot) = loop {
+        loop {
             let catalog = self.database.catalog();
-            if let Some(snapshot) = self.database.snapshot_of(&catalog).await? {
-                break (catalog, snapshot);
+            let Some(view) = self.database.view_of(&catalog).await? else { continue };
+            let documents = self.reader(&catalog, &view)?.get_many(keys).await?;
+            if self.database.served(&catalog, &self.name, None).await? {
+                return Ok(documents);
             }
-        };
-        let reader = self.reader(&catalog, &snapshot)?;
-        let mut documents = Vec::with_capacity(keys.len());
-        for key in keys {
-            documents.push(reader.get(key, |row| row.to_document()).await?);
         }
-        Ok(documents)
     }
 
     /// Everything that a query finds. If that costs more than its budget, it is [`Error::Budget`] and never a part.
@@ -150,7 +159,8 @@ impl<S: Store> Table<S> {
 
     /// Shows what a query finds to `visit`, as it lies in the store, until it breaks.
     ///
-    /// The closure must not call the store: it may hold a lock.
+    /// The closure must not call the store: it may hold a lock. Where the store has no snapshots, it is
+    /// [`Error::Conflict`] if the index that was read is dropped meanwhile: what was shown may be a part.
     pub async fn each(
         &self,
         query: &Query,
@@ -166,9 +176,13 @@ impl<S: Store> Table<S> {
                 let reader = self.reader(&catalog, self.database.store())?;
                 return Ok(reader.run(&plan, query, None, &mut visit).await?.examined);
             }
-            if let Some(snapshot) = self.database.snapshot_of(&catalog).await? {
-                let reader = self.reader(&catalog, &snapshot)?;
-                return Ok(reader.run(&plan, query, None, &mut visit).await?.examined);
+            if let Some(view) = self.database.view_of(&catalog).await? {
+                let ran = self.reader(&catalog, &view)?.run(&plan, query, None, &mut visit).await?;
+                if self.database.served(&catalog, &self.name, plan.index.as_deref()).await? {
+                    return Ok(ran.examined);
+                }
+                let reason = format!("what was read of {} has been dropped meanwhile", self.name);
+                return Err(Error::Conflict(reason.into()));
             }
         }
     }
@@ -194,8 +208,11 @@ impl<S: Store> Table<S> {
                 }
                 continue;
             }
-            if let Some(snapshot) = self.database.snapshot_of(&catalog).await? {
-                return self.reader(&catalog, &snapshot)?.found(&plan, query, page).await;
+            if let Some(view) = self.database.view_of(&catalog).await? {
+                let found = self.reader(&catalog, &view)?.found(&plan, query, page).await;
+                if self.database.served(&catalog, &self.name, plan.index.as_deref()).await? {
+                    return found;
+                }
             }
         }
     }
@@ -218,7 +235,9 @@ impl<S: Store> Table<S> {
 
     fn reader<'a, R: Read>(&self, catalog: &'a Catalog, read: &'a R) -> Result<Reader<'a, R>, Error> {
         let table = catalog.table(&self.name)?;
-        Ok(Reader { read, table, statistics: &catalog.statistics, now: self.database.now_for(table) })
+        let now = self.database.now_for(table);
+        let one_state = self.database.store().capability().snapshot;
+        Ok(Reader { read, table, statistics: &catalog.statistics, now, one_state })
     }
 }
 

@@ -8,7 +8,7 @@ use keyloom_plan::Query;
 use keyloom_schema::Document;
 use keyloom_store::{Overlay, Sequence, Store};
 
-use crate::apply::apply;
+use crate::apply::{Commits, apply};
 use crate::catalog::Catalog;
 use crate::change::{Change, Update};
 use crate::database::{Database, is_version};
@@ -133,7 +133,8 @@ impl<S: Store> Transaction<S> {
         change: Change,
     ) -> Result<(Option<Document>, Option<Document>), Error> {
         let view = self.writes.over(&self.read);
-        let applied = apply(&view, self.catalog.table(table)?, &change, self.database.now()).await?;
+        let table = self.catalog.table(table)?;
+        let applied = apply(&view, table, &change, self.database.now(), Commits::All).await?;
         applied.writes.into_iter().for_each(|write| self.writes.write(write));
         Ok((applied.before, applied.after))
     }
@@ -164,6 +165,7 @@ impl<S: Store> Transaction<S> {
         read: &'a R,
     ) -> Result<Reader<'a, R>, Error> {
         let table = self.catalog.table(table)?;
-        Ok(Reader { read, table, statistics: &self.catalog.statistics, now: self.database.now_for(table) })
+        let now = self.database.now_for(table);
+        Ok(Reader { read, table, statistics: &self.catalog.statistics, now, one_state: true })
     }
 }

@@ -2,18 +2,26 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use keyloom_key::Span;
-use keyloom_schema::{Index, Table as Definition};
+use keyloom_schema::{Index, State, Table as Definition};
 use keyloom_store::{Direction, Error as StoreError, Limits, Overlay, Read, Store};
 
+use crate::apply::Commits;
+use crate::change::Change;
 use crate::database::{Database, Patience};
 use crate::entries::{self, Entry, EntryValue};
 use crate::error::Error;
+use crate::pause::pause;
 use crate::staged::Recorded;
+use crate::view::View;
+
+/// How long before differences are looked at once more, where there are no snapshots. Each must be there every time.
+const LOOKS: [u64; 6] = [0, 1, 2, 4, 8, 16];
 
 /// How much is compared in one snapshot.
-const PAGE: Limits = Limits { rows: 1_000, bytes: 4 << 20, time: std::time::Duration::from_secs(5) };
+const PAGE: Limits = Limits { rows: 1_000, bytes: 4 << 20, time: Duration::from_secs(5) };
 
 /// Something that an index says otherwise than the records do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +66,13 @@ impl Difference {
     }
 }
 
+impl Difference {
+    /// Whether the entry that is there now is of the record, or of none: it may have become another's since.
+    fn is_of(&self, entry: &[u8]) -> bool {
+        EntryValue::parse(entry).is_none_or(|entry| entry.primary_key == self.record)
+    }
+}
+
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,6 +106,8 @@ pub struct Verified {
 
 impl<S: Store> Database<S> {
     /// Compares every index of a table with its records, in both directions, page by page, each in one snapshot.
+    ///
+    /// Where the store has none, what differs is looked at again: what was written meanwhile is no difference.
     pub async fn verify(&self, table: &str) -> Result<Verified, Error> {
         self.verify_with(table, |_| ()).await
     }
@@ -106,19 +123,81 @@ impl<S: Store> Database<S> {
         let mut verified = Verified::default();
         let mut left = Some(definition.primary().span());
         while let Some(span) = left.take() {
-            let snapshot = self.store().snapshot().await?;
-            left = records(&snapshot, &definition, &span, &mut verified).await?;
+            let known = verified.differences.len();
+            let view = View::of(self.store()).await?;
+            left = records(&view, &definition, &span, &mut verified).await?;
+            self.look_again(&mut verified, known).await?;
             progress(&verified);
         }
         for index in definition.indexes() {
             let mut left = Some(index.tree().span());
             while let Some(span) = left.take() {
-                let snapshot = self.store().snapshot().await?;
-                left = index_page(&snapshot, &definition, index, &span, &mut verified).await?;
+                let known = verified.differences.len();
+                let view = View::of(self.store()).await?;
+                left = index_page(&view, &definition, index, &span, &mut verified).await?;
+                self.look_again(&mut verified, known).await?;
                 progress(&verified);
             }
         }
         Ok(verified)
+    }
+
+    /// Forgets what differs behind the first `known` only because it was written between two reads.
+    async fn look_again(&self, verified: &mut Verified, known: usize) -> Result<(), Error> {
+        if self.store().capability().snapshot {
+            return Ok(());
+        }
+        for milliseconds in LOOKS {
+            if verified.differences.len() > known {
+                pause(Duration::from_millis(milliseconds)).await;
+            }
+            for difference in verified.differences.split_off(known) {
+                if self.is_still(&difference).await? {
+                    verified.differences.push(difference);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an index still says otherwise than a record that nobody writes meanwhile.
+    async fn is_still(&self, difference: &Difference) -> Result<bool, Error> {
+        let (Some(name), false) = (&difference.index, matches!(difference.wrong, Wrong::Damaged(_))) else {
+            return Ok(true);
+        };
+        let catalog = self.newest().await?;
+        let definition = catalog.table(&difference.table)?;
+        let own = |index: &&Index| difference.key.starts_with(&index.tree().id().to_be_bytes());
+        let Some(index) = definition.index(name).filter(own) else { return Ok(false) };
+        let record = Recorded::new(self.store());
+        let wanted = wanted(&record, definition, index, difference).await?;
+        let differs = match (wanted, self.store().get(&difference.key, <[u8]>::to_vec).await?) {
+            (Some(wanted), Some(is)) => wanted != is,
+            (Some(_), None) => index.state() == State::Ready,
+            (None, is) => is.is_some_and(|is| difference.is_of(&is)),
+        };
+        Ok(differs && record.is_unchanged().await?)
+    }
+
+    /// The same as [`mend`](Self::mend) on a store that commits one record at a time.
+    async fn mend_record(&self, difference: &Difference) -> Result<bool, Error> {
+        if !self.is_still(difference).await? {
+            return Ok(false);
+        }
+        let Some((tree, _)) = difference.key.split_first_chunk() else { return Ok(false) };
+        let record = difference.record.clone();
+        let change = match difference.wrong {
+            Wrong::Missing | Wrong::Other | Wrong::Unreadable => {
+                Change::enter(record, u32::from_be_bytes(*tree))
+            }
+            Wrong::Stale => Change::leave(record, difference.key.clone()),
+            // Whose it was is not known, and so no record can be written without it.
+            Wrong::Damaged(_) => return Ok(false),
+        };
+        match self.apply_one(&difference.table, &change).await {
+            Err(Error::Unique { .. }) => Ok(false),
+            applied => applied.map(|_| true),
+        }
     }
 
     /// Mends what [`verify`](Self::verify) finds and [can be](Difference::can_be_mended), unless `dry_run`; returns what
@@ -141,6 +220,9 @@ impl<S: Store> Database<S> {
         let Some(name) = difference.index.as_ref().filter(|_| difference.can_be_mended()) else {
             return Ok(false);
         };
+        if self.commits() == Commits::Record {
+            return self.mend_record(difference).await;
+        }
         let mut patience = Patience::new();
         loop {
             let catalog = self.catalog();
@@ -164,7 +246,7 @@ impl<S: Store> Database<S> {
             let mut writes = Overlay::new();
             match wanted {
                 Some(value) if is.as_ref() != Some(&value) => writes.put(difference.key.clone(), value),
-                None if is.is_some() => writes.delete(difference.key.clone()),
+                None if is.is_some_and(|is| difference.is_of(&is)) => writes.delete(difference.key.clone()),
                 _ => return Ok(false),
             }
             let batch = recorded.batch(writes).require(catalog.version.unchanged());
@@ -215,6 +297,9 @@ async fn records(
         };
         for (number, entry) in entries::all_entries(table, &document, &record)? {
             let Some(index) = table.indexes().get(number) else { continue };
+            if !index.state().is_kept_up() {
+                continue;
+            }
             let Entry { key, value, .. } = entry;
             let wrong = match read.get(&key, |found| found == value).await {
                 Ok(Some(true)) => continue,
@@ -224,7 +309,7 @@ async fn records(
                 Err(error) => return Err(error.into()),
             };
             // An index that is being filled lacks entries by right.
-            if index.state() == keyloom_schema::State::Building && wrong == Wrong::Missing {
+            if index.state() != State::Ready && wrong == Wrong::Missing {
                 continue;
             }
             verified.differences.push(difference(table, Some(index), wrong, key, record.clone()));

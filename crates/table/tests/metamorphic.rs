@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use keyloom_lmdb::{LmdbStore, Options};
 use keyloom_store::{Durability, MemoryStore};
+use keyloom_testkit::Weak;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -69,5 +70,19 @@ proptest! {
         let narrow = Durability::Buffered { entries: 4, interval: Duration::from_millis(2) };
         prop_assert_eq!(&run::run(lmdb(narrow), &spec, &history), &said);
         prop_assert_eq!(&run::run(lmdb(Durability::Synced), &spec, &history), &said);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    #[test]
+    fn committing_one_record_at_a_time_changes_no_answer(
+        spec in tables(),
+        history in steps::histories(40),
+    ) {
+        let history = steps::apart(&history);
+        let said = run::run(MemoryStore::new(), &spec, &history);
+        prop_assert_eq!(&run::run(Weak::new(Duration::ZERO), &spec, &history), &said);
     }
 }

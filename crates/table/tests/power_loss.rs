@@ -12,7 +12,6 @@
 
 mod shop;
 
-use std::fs;
 use std::io::Write as _;
 use std::time::Duration;
 

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use keyloom_key::{Direction, Field, Fields, KeyFormat, Native, Nulls, Type, Value};
 use keyloom_plan::{Access, Class, Order, Plan, Position};
-use keyloom_schema::{Predicate, Source, Table, Tree};
+use keyloom_schema::{Index, Predicate, Source, Table, Tree};
 use keyloom_store::Read;
 
 use super::sort::{Sorted, Sorter};
 use super::{Examined, PageLimits, Ran, Run};
-use crate::entries::EntryValue;
+use crate::entries::{EntryValue, index_entries};
 use crate::error::Error;
 use crate::row::Row;
 
@@ -42,6 +42,8 @@ pub(super) struct Consumer<'a, V> {
     stop: Option<Stop>,
     error: Option<Error>,
     after: Option<&'a Position>,
+    /// The index whose entries may have changed when their records are fetched.
+    moving: Option<&'a Index>,
 }
 
 /// Entries that wait for their records: where each was found, its key and the record's, in one piece of memory.
@@ -120,6 +122,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
             stop: None,
             error: None,
             after: run.after,
+            moving: if run.one_state { None } else { index(run.table, tree) },
         })
     }
 
@@ -263,9 +266,23 @@ impl<'a, V: Visit> Consumer<'a, V> {
         if self.stop.is_some() {
             return Ok(());
         }
-        let Some(payload) = payload else { return Err(self.damaged("leads to no record", entry)) };
+        let Some(payload) = payload else {
+            if self.moving.is_none() {
+                return Err(self.damaged("leads to no record", entry));
+            }
+            // It has gone since.
+            self.passed(stretch, entry);
+            return Ok(());
+        };
         self.count(0, record.len() + payload.len());
         let row = Row::record(self.table, record, payload)?;
+        if let Some(index) = self.moving {
+            let entries = index_entries(self.table, index, &row.to_document()?, record)?;
+            if entries.iter().all(|own| own.key != entry) {
+                self.passed(stretch, entry);
+                return Ok(());
+            }
+        }
         self.row(stretch, entry, record, Some(entry), &row)
     }
 
@@ -307,13 +324,18 @@ impl<'a, V: Visit> Consumer<'a, V> {
                 self.stop = Some(Stop::Page);
             }
         }
+        self.passed(stretch, key);
+        Ok(())
+    }
+
+    /// Remembers the last place in the tree that was dealt with.
+    fn passed(&mut self, stretch: usize, key: &[u8]) {
         if self.page.is_some() {
             let last = self.last.get_or_insert_default();
             last.0 = stretch;
             last.1.clear();
             last.1.extend_from_slice(key);
         }
-        Ok(())
     }
 
     fn returned(&mut self, row: &Row<'_>) {
@@ -406,6 +428,11 @@ impl<'a, V: Visit> Consumer<'a, V> {
         }
         Ok(Ran { examined: self.examined, rest })
     }
+}
+
+/// The index that a tree is of.
+fn index<'t>(table: &'t Table, tree: &Tree) -> Option<&'t Index> {
+    table.indexes().iter().find(|index| index.tree().id() == tree.id())
 }
 
 /// The bytes that a row is sorted by.

@@ -9,8 +9,10 @@ use keyloom_store::{Batch, Direction, Fingerprint, Limits, Store};
 
 use super::keyed::Keyed;
 use super::{Existing, Merged};
+use crate::apply::Commits;
 use crate::catalog::Catalog;
 use crate::change::Change;
+use crate::each::side_by_side;
 use crate::entries;
 use crate::error::Error;
 use crate::keyspace;
@@ -111,7 +113,7 @@ impl<S: Store> Merge<'_, S> {
     }
 
     async fn write(&self, rows: Vec<Keyed>, merged: &mut Merged) -> Result<(), Error> {
-        if self.fill(&rows).await? {
+        if self.table.database().commits() == Commits::All && self.fill(&rows).await? {
             merged.new += count(rows.len());
             return Ok(());
         }
@@ -189,8 +191,13 @@ impl<S: Store> Merge<'_, S> {
             }
             changes.push(Change::put(entries::document(&table, row.key(), row.payload())?));
         }
-        if !changes.is_empty() {
-            self.table.apply_all(changes).await?;
+        match self.table.database().commits() {
+            _ if changes.is_empty() => {}
+            Commits::All => drop(self.table.apply_all(changes).await?),
+            Commits::Record => {
+                side_by_side(changes, |change| Box::pin(async { self.table.apply(change).await.map(drop) }))
+                    .await?;
+            }
         }
         let reached = self.reaching(Batch::new(), rows.last());
         if reached.writes().len() > 0 {

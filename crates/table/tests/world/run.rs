@@ -156,6 +156,11 @@ impl<S: Store + Clone> World<S> {
     fn create_index(&mut self, index: &IndexSpec) {
         let real = self.databases[0].create_index(TABLE, index.build()).wait();
         let expected = self.model.create_index(index.build(), self.now());
+        if real.is_err() && !self.database().store().capability().atomic_batch {
+            // Some of the records that have ended went before the one that cannot be in it was met.
+            self.table().delete_expired().wait().unwrap();
+            self.model.delete_expired(self.now());
+        }
         let done = |()| "created".to_owned();
         self.agree(real.map(done), expected.map(done), || format!("creating {index:?}"));
         let definition = self.databases[0].table(TABLE).wait().unwrap().definition().unwrap();

@@ -184,6 +184,22 @@ fn tame_document(document: &mut Document) {
     }
 }
 
+/// The same history for stores that commit one record at a time: what would be one commit is several, and what is done in
+/// a transaction is asked outside of it.
+#[allow(dead_code, reason = "not every test asks")]
+pub fn apart(history: &[Step]) -> Vec<Step> {
+    let one = |write: &Planned| Step::Write(vec![write.clone()]);
+    let step = |step: &Step| match step {
+        Step::Write(writes) => writes.iter().map(one).collect(),
+        Step::Transact { writes, query, commit } => {
+            let writes = writes.iter().filter(|_| *commit).map(one);
+            writes.chain([Step::Ask(query.clone())]).collect()
+        }
+        other => vec![other.clone()],
+    };
+    history.iter().flat_map(step).collect()
+}
+
 /// A history: first some records, then anything.
 pub fn histories(length: usize) -> impl Strategy<Value = Vec<Step>> {
     let put = documents()

@@ -1,0 +1,32 @@
+//! Texts that name a database.
+
+use super::Location;
+
+fn read(text: &str) -> Result<Location, String> {
+    text.parse::<Location>().map_err(|error| error.to_string())
+}
+
+#[test]
+fn memory_and_files() {
+    assert_eq!(read("memory:"), Ok(Location::Memory));
+    for text in ["shop.klm", "file:shop.klm"] {
+        assert_eq!(read(text), Ok(Location::File("shop.klm".into())));
+    }
+    assert_eq!(read("file:///tmp/shop.klm"), Ok(Location::File("/tmp/shop.klm".into())));
+    assert!(read("http://shop").is_err_and(|error| error.contains("cassandra://host/keyspace")));
+}
+
+#[cfg(feature = "cassandra")]
+#[test]
+fn clusters() {
+    let shown = read("cassandra://ada:secret@10.0.0.1/shop?lease=2s").map(|location| location.to_string());
+    assert_eq!(shown, Ok("cassandra://ada@10.0.0.1:9042/shop?lease=2s".to_owned()));
+    assert!(read("cassandra://10.0.0.1").is_err_and(|error| error.contains("the keyspace is missing")));
+    assert!(read("cassandra://h/k?leese=2s").is_err_and(|error| error.contains("no option leese")));
+}
+
+#[cfg(not(feature = "cassandra"))]
+#[test]
+fn clusters_need_a_feature() {
+    assert!(read("cassandra://10.0.0.1/shop").is_err_and(|error| error.contains("feature `cassandra`")));
+}
