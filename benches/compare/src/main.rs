@@ -3,7 +3,10 @@
 //! `cargo run --release -p compare -- keys --json keys.json`
 //!
 //! `cargo run --release -p compare -- tables --json tables.json`
+//!
+//! `cargo run --release -p compare -- cluster --url cassandra://127.0.0.1/compare?replication=1 --json cluster.json`
 
+mod cluster;
 mod keys;
 mod report;
 mod tables;
@@ -17,7 +20,7 @@ use report::Unit;
 /// Measures Keyloom beside its peers: the same work, in one run, interleaved.
 #[derive(Parser)]
 #[command(
-    after_help = "Examples:\n  cargo run --release -p compare -- keys --json keys.json\n  cargo run --release -p compare -- tables --json tables.json"
+    after_help = "Examples:\n  cargo run --release -p compare -- keys --json keys.json\n  cargo run --release -p compare -- tables --json tables.json\n  cargo run --release -p compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -60,6 +63,24 @@ enum Suite {
         )]
         json: Option<PathBuf>,
     },
+    /// The store on a Cassandra cluster, beside the same statements by hand; what splits and shards cost
+    Cluster {
+        /// The cluster, and what the names of two keyspaces begin with that are made and dropped
+        #[arg(long)]
+        url: String,
+        /// How many records
+        #[arg(long, default_value_t = 2_000)]
+        count: u64,
+        /// How many rounds the median is taken over
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        #[arg(
+            long,
+            value_name = "FILE",
+            help = r#"Also write the figures to this file, as an array of {"work", "system", "per_second"}"#
+        )]
+        json: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -81,6 +102,10 @@ fn run(suite: Suite) -> Result<(), String> {
             let folder = folder.unwrap_or_else(std::env::temp_dir);
             let figures = tables::measure(rows.max(1), rounds.max(1), &folder, &only);
             (figures.map_err(|error| error.to_string())?, Unit::PerSecond, "keyloom-lmdb", json)
+        }
+        Suite::Cluster { url, count, rounds, json } => {
+            let figures = cluster::measure(&url, count.max(200), rounds.max(1));
+            (figures.map_err(|error| error.to_string())?, Unit::PerSecond, "keyloom", json)
         }
     };
     print!("{}", report::table(&figures, unit, ours));
