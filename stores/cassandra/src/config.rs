@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use read::{percent, spelled};
 
-/// Where a cluster is and how to talk to it. Made from a URL, the [module](self) says which.
+/// Where a cluster is and how to talk to it. Made from a URL: the README of this crate says which options it has.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Config {
     nodes: Vec<String>,
