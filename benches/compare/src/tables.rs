@@ -289,12 +289,12 @@ fn commit(
     let mut times: Vec<Vec<Duration>> = systems.iter().map(|_| Vec::new()).collect();
     let count = scale.count(count);
     // Others for each system and each work: two of the systems may be one file.
-    let named = work.len() + systems.iter().map(|(system, ..)| system.len()).sum::<usize>();
-    let mut seed = u64::try_from(named)? * 1_000;
+    let names = work.bytes().chain(systems.iter().flat_map(|(system, ..)| system.bytes()));
+    let mut seed = names.fold(0_u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
     for round in 1..=scale.rounds {
         progress(work, round, scale.rounds);
         for ((system, writes, level), times) in systems.iter().zip(&mut times) {
-            seed += 1;
+            seed = seed.wrapping_add(1);
             let orders = orders::orders(count, users, seed);
             level.map_or(Ok(()), |level| sqlite.synchronous(level))?;
             timed(times, || {
