@@ -126,7 +126,7 @@ fn is_tuple(kind: &Type) -> bool {
 }
 
 /// Whether a value equals nothing and compares with nothing.
-fn is_unordered(value: &Value<'_>) -> bool {
+pub(crate) fn is_unordered(value: &Value<'_>) -> bool {
     match value {
         Value::Null => true,
         Value::Float(number) => number.is_nan(),

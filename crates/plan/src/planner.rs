@@ -2,6 +2,7 @@
 
 mod candidate;
 mod choice;
+mod direct;
 mod skip;
 
 use keyloom_schema::{Index, Predicate, State, Table, Tree};
@@ -49,7 +50,10 @@ pub fn plan(table: &Table, statistics: &Statistics, query: &Query) -> Result<Pla
 ///
 /// What is only there to be read is left empty: the spans' texts, the key, the trees that were not chosen, the advice.
 pub fn route(table: &Table, statistics: &Statistics, query: &Query) -> Result<Plan, Error> {
-    planned(table, statistics, query, false)
+    match direct::direct(table, statistics, query) {
+        Some(plan) => Ok(plan),
+        None => planned(table, statistics, query, false),
+    }
 }
 
 fn planned(table: &Table, statistics: &Statistics, query: &Query, words: bool) -> Result<Plan, Error> {
