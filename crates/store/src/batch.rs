@@ -4,6 +4,7 @@ use std::fmt;
 
 use keyloom_key::Span;
 
+use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 
 /// Writes that are committed as one, if all conditions hold.
@@ -26,6 +27,9 @@ pub struct Batch {
     conditions: Vec<Condition>,
     about: About,
 }
+
+/// How many writes are brought from memory at once.
+const AHEAD: usize = 16;
 
 /// What the writes of a batch have to do with one another. A store with
 /// [atomic batches](crate::Capability::atomic_batch) need not know.
@@ -134,6 +138,11 @@ impl Batch {
 
     /// Adds all that another batch has, behind what this one has. Its bytes are not copied.
     pub fn append(&mut self, other: Self) {
+        if self.places.is_empty() {
+            (self.bytes, self.places) = (other.bytes, other.places);
+            self.conditions.extend(other.conditions);
+            return;
+        }
         let before = self.bytes.len();
         self.bytes.extend(other.bytes);
         let places = other.places.into_iter();
@@ -165,16 +174,7 @@ impl Batch {
         let next = order.iter().skip(1);
         let twin =
             order.iter().zip(next).position(|((a, one), (b, other))| a == b && key(*one) == key(*other));
-        // Copied, so that whoever reads them in their order goes straight through memory.
-        let mut sorted = Self { bytes: vec![Vec::with_capacity(self.size())], ..Self::default() };
-        sorted.places.reserve(order.len());
-        for (_, number) in order {
-            if let Some(place) = self.places.get(number) {
-                let (key, value) = self.look(place);
-                sorted.write(key, value);
-            }
-        }
-        (self.bytes, self.places) = (sorted.bytes, sorted.places);
+        self.places = order.iter().filter_map(|(_, number)| self.places.get(*number).copied()).collect();
         self.places.get(twin?).map(|place| self.key(place))
     }
 
@@ -222,7 +222,37 @@ impl Batch {
 
     /// The writes, in the order they were given: each a key with its new value, or `None` if it goes.
     pub fn writes(&self) -> impl ExactSizeIterator<Item = (&[u8], Option<&[u8]>)> {
-        self.places.iter().map(|place| self.look(place))
+        self.places.iter().enumerate().map(|(number, place)| {
+            if number % AHEAD == 0 {
+                self.fetch(number + AHEAD);
+            }
+            self.look(place)
+        })
+    }
+
+    /// Brings the bytes of the next writes from memory, all at the same time: sorted, they lie far apart, and each alone
+    /// would be waited for.
+    fn fetch(&self, from: usize) {
+        let next = self.places.get(from..).unwrap_or_default().iter().take(AHEAD);
+        let bytes = next.filter_map(|place| {
+            let bytes = self.bytes.get(place.piece)?;
+            let last = place.start + place.key + place.value.unwrap_or(0);
+            Some((bytes.get(place.start)?, bytes.get(last.checked_sub(1)?)?))
+        });
+        std::hint::black_box(bytes.fold(0, |sum, (first, last)| sum ^ first ^ last));
+    }
+
+    /// Refuses the empty key, and a key of more than `most` bytes: what a store does before it writes anything.
+    pub fn check_keys(&self, most: usize) -> Result<(), Error> {
+        match self.places.iter().find(|place| place.key == 0 || place.key > most) {
+            None => Ok(()),
+            Some(place) if place.key == 0 => Err(Error::Refused("the empty key".into())),
+            Some(place) => {
+                let start = self.key(place).get(..32).unwrap_or_default().escape_ascii();
+                let reason = format!("a key of {} bytes ({start}…), where {most} is the most", place.key);
+                Err(Error::Refused(reason.into()))
+            }
+        }
     }
 
     /// How many bytes its keys and values have.

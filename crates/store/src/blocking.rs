@@ -114,6 +114,11 @@ impl<S: Store> Blocking<S> {
         self.0.flush().wait()
     }
 
+    /// [`Store::stripe`].
+    pub fn stripe(&self, prefix: &[u8], stripes: u16) -> Result<(), Error> {
+        self.0.stripe(prefix, stripes).wait()
+    }
+
     /// [`Store::sequence`].
     pub fn sequence(&self) -> Result<Sequence, Error> {
         self.0.sequence().wait()

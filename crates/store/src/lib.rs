@@ -25,27 +25,36 @@
 //! to the closure that looks at it. [`Blocking`] and [`Wait`] are for programs that are not async. What a store can do
 //! beyond the least is its [`Capability`]; the testkit's behaviour suite picks its cases by it. What a commit promises
 //! when it returns is its [`Durability`]. An [`Overlay`] reads writes that are not committed yet as if they were.
+//! What several stores need below is here too: [`check`] for conditions, [`Aging`] for snapshots, [`Registry`] for files
+//! that a process must not open twice, [`sealed`] for values with checksums.
 
 #![forbid(unsafe_code)]
 
+mod aging;
 mod batch;
 mod blocking;
 mod capability;
+mod check;
 mod durability;
 mod error;
 mod fingerprint;
 mod memory;
 mod overlay;
+mod registry;
 mod scan;
+pub mod sealed;
 mod store;
 
+pub use aging::{Aged, Aging};
 pub use batch::{About, Batch, Condition, Write};
 pub use blocking::{Blocking, Wait, wait};
 pub use capability::Capability;
+pub use check::{Now, check};
 pub use durability::Durability;
 pub use error::Error;
 pub use fingerprint::{Fingerprint, Fingerprinter};
 pub use memory::{MemorySnapshot, MemoryStore};
 pub use overlay::{Look, Overlaid, Overlay, scan_over};
+pub use registry::{Registry, absolute};
 pub use scan::{Counter, Direction, Limits, Page};
 pub use store::{Read, Sequence, Store};

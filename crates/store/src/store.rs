@@ -125,6 +125,16 @@ pub trait Store: Read {
         ready(Ok(()))
     }
 
+    /// Tells that behind `prefix`, in the next byte, stands which of so many stripes a key is in.
+    ///
+    /// A store may keep stripes apart, if nothing with this prefix was written yet. Most stores do nothing.
+    ///
+    /// # Behavior
+    /// - Changes nothing that can be read, whatever is there and whatever follows.
+    fn stripe(&self, _prefix: &[u8], _stripes: u16) -> impl Future<Output = Result<(), Error>> + Send {
+        ready(Ok(()))
+    }
+
     /// The sequence of the last commit.
     fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send;
 

@@ -13,10 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
-use keyloom_store::{Batch, Direction, Error, Limits, Look, Page, Sequence};
+use keyloom_store::{Batch, Direction, Error, Limits, Look, Now, Page, Sequence, check};
 use tokio::sync::oneshot;
 
-use crate::condition::{Now, check};
 use crate::engine::Engine;
 use crate::error::failed;
 use crate::generation::{Generation, Rows};

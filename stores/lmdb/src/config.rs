@@ -19,12 +19,16 @@ pub struct Options {
     ///
     /// With a log, other processes see commits when they have been [taken into the file](LogOptions).
     pub log: Option<LogOptions>,
+    /// Whether nobody else may have the file open, neither another process nor another opening in this one.
+    ///
+    /// Then a filter or a cache may stand in front of it: all that is written is written by this store and its clones.
+    pub exclusive: bool,
     /// How long a snapshot can be read. While it can, the file keeps every page that it can see, and grows.
     pub max_snapshot_age: Duration,
 }
 
 impl Default for Options {
-    /// One tebibyte, 1,024 readers, five seconds to wait; synced, with a log; snapshots of a minute.
+    /// One tebibyte, 1,024 readers, five seconds to wait; synced, with a log; shared; snapshots of a minute.
     fn default() -> Self {
         Self {
             map_size: 1 << 40,
@@ -32,6 +36,7 @@ impl Default for Options {
             busy_timeout: Duration::from_secs(5),
             durability: Durability::Synced,
             log: Some(LogOptions::default()),
+            exclusive: false,
             max_snapshot_age: Duration::from_secs(60),
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use heed::CompactionOption;
-use keyloom_store::Error;
+use keyloom_store::{Error, absolute};
 use tokio::sync::oneshot;
 
 use crate::config::Options;
@@ -15,7 +15,7 @@ use crate::error::{engine, file};
 use crate::lock::Hold;
 use crate::log::{self, Salts};
 use crate::part::Part;
-use crate::store::{LmdbStore, absolute};
+use crate::store::LmdbStore;
 use crate::transaction::Transaction;
 
 /// How long to wait for others to close the file: enough for a command that is about to end.

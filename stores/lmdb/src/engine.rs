@@ -7,14 +7,14 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
 use keyloom_key::Span;
-use keyloom_store::{Direction, Error, Limits, Page, Sequence};
+use keyloom_store::{Direction, Error, Limits, Look, Now, Page, Sequence, sealed};
 
 use crate::config::Options;
 use crate::error::{engine, file};
 use crate::log::Salts;
+use crate::scan;
 use crate::store::MAX_KEY;
 use crate::view::View;
-use crate::{scan, value};
 
 /// What the file says of itself, so that another engine's file is not taken for ours.
 const FORMAT: (&[u8], &[u8]) = (b"format", b"keyloom lmdb 1");
@@ -63,7 +63,7 @@ impl Engine {
             return Ok(None);
         }
         let sealed = self.data.get(txn, key).map_err(engine)?;
-        sealed.map(|sealed| value::open(key, sealed).map(look)).transpose()
+        sealed.map(|sealed| sealed::open(key, sealed).map(look)).transpose()
     }
 
     pub(crate) fn get_many<K: AsRef<[u8]>>(
@@ -145,6 +145,19 @@ impl Engine {
         let bytes = self.meta.get(txn, SALTS).map_err(engine)?;
         let damaged = || Error::Damaged("the salts of the logs are not two numbers".into());
         bytes.map(|bytes| Salts::parse(bytes).ok_or_else(damaged)).transpose()
+    }
+}
+
+/// What a transaction sees.
+pub(crate) struct Seen<'a>(pub(crate) &'a Engine, pub(crate) &'a RoTxn<'a>);
+
+impl Now for Seen<'_> {
+    fn get<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
+        self.0.get(self.1, key, look)
+    }
+
+    fn page(&self, span: &Span, limits: Limits, look: &mut Look<'_>) -> Result<Page, Error> {
+        self.0.page(self.1, span, Direction::Forward, limits, look)
     }
 }
 

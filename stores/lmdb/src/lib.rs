@@ -29,7 +29,6 @@
 //! What it promises, and what it does not yet do, is in the crate's README.
 
 mod buffer;
-mod condition;
 mod config;
 mod copy;
 mod engine;
@@ -43,7 +42,6 @@ mod scan;
 mod snapshot;
 mod store;
 mod transaction;
-mod value;
 mod view;
 mod writer;
 

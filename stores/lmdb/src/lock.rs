@@ -51,7 +51,15 @@ impl Hold {
     /// Shares the file with all who have it open; waits for one who replaces it.
     pub(crate) fn shared(path: &Path, timeout: Duration) -> Result<Self, Error> {
         let place = Place::open(path, "open")?;
-        let busy = || Error::Busy(format!("{}: is being compacted or restored", path.display()).into());
+        let busy = || {
+            Error::Busy(
+                format!(
+                    "{}: is being compacted or restored, or open elsewhere for one alone",
+                    path.display()
+                )
+                .into(),
+            )
+        };
         place.wait(File::try_lock_shared, timeout, busy)?;
         Ok(Self { _file: place.file })
     }

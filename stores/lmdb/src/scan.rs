@@ -5,16 +5,18 @@ use std::ops::{Bound, ControlFlow};
 use heed::types::Bytes;
 use heed::{Database, RoTxn};
 use keyloom_key::Span;
-use keyloom_store::{Counter, Direction, Error, Limits, Page};
+use keyloom_store::{Counter, Direction, Error, Limits, Page, sealed};
 
 use crate::error::engine;
 use crate::store::MAX_KEY;
-use crate::value;
+
+/// A key and its value as they lie in the file.
+type Row<'t> = (&'t [u8], &'t [u8]);
 
 /// Scans a page of `span`.
-pub(crate) fn page(
+pub(crate) fn page<'t>(
     data: Database<Bytes, Bytes>,
-    txn: &RoTxn<'_>,
+    txn: &'t RoTxn<'_>,
     span: &Span,
     direction: Direction,
     limits: Limits,
@@ -25,12 +27,12 @@ pub(crate) fn page(
         return Ok(counter.finished());
     }
     let range = bounds(span);
-    let mut row = |found: heed::Result<(&[u8], &[u8])>| -> Result<ControlFlow<Vec<u8>>, Error> {
+    let mut row = |found: heed::Result<Row<'t>>| -> Result<ControlFlow<&'t [u8]>, Error> {
         let (key, sealed) = found.map_err(engine)?;
-        let value = value::open(key, sealed)?;
+        let value = sealed::open(key, sealed)?;
         let more = counter.count(key, value);
         let go_on = look(key, value).is_continue() && more;
-        Ok(if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(key.to_vec()) })
+        Ok(if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(key) })
     };
     let mut stopped = None;
     match direction {
@@ -53,7 +55,7 @@ pub(crate) fn page(
     }
     Ok(match stopped {
         None => counter.finished(),
-        Some(last) => counter.stopped(span, direction, &last),
+        Some(last) => counter.stopped(span, direction, last),
     })
 }
 

@@ -1,23 +1,24 @@
 //! The store itself: opening a file, reading from its map, sending commits to the thread that writes.
 
-use std::collections::HashMap;
 use std::future::{Future, ready};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
-use keyloom_store::{Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Sequence, Store};
+use keyloom_store::{
+    Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Registry, Sequence, Store,
+};
 use tokio::sync::oneshot;
 
 use crate::buffer::{Admission, Buffer, Promise, Room};
 use crate::config::{LogOptions, Options};
 use crate::engine::Engine;
-use crate::error::{engine, file};
+use crate::error::engine;
 use crate::lock::{Hold, WriterLock};
 use crate::log;
 use crate::logger;
@@ -30,7 +31,8 @@ use crate::writer::{Commit, Gathering, Request, Writer};
 /// LMDB's own limit depends on the page size of the machine; this one holds on all, so that a file can move.
 pub const MAX_KEY: usize = 1_900;
 
-/// A store in one file. Clones share it, and so do all that open the same file in one process.
+/// A store in one file. Clones share it, and so do all that open the same file in one process, unless one wants it
+/// [alone](Options::exclusive).
 ///
 /// When the last of them and the last snapshot is dropped, what is buffered is flushed and the file is closed.
 #[derive(Debug, Clone)]
@@ -50,6 +52,7 @@ struct Shared {
     // The writer first: it asks the logger too.
     _writer: Thread,
     _logger: Option<Thread>,
+    exclusive: bool,
     // Last of all: until here the file must not be replaced.
     _hold: Hold,
 }
@@ -76,7 +79,7 @@ impl Drop for Thread {
 }
 
 /// The files that this process has open: LMDB must not open one twice.
-static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Shared>>>> = LazyLock::new(Mutex::default);
+static OPEN: LazyLock<Registry<Shared>> = LazyLock::new(Registry::default);
 
 impl LmdbStore {
     /// Opens the file, or creates it.
@@ -84,21 +87,25 @@ impl LmdbStore {
         Self::open_with(path, Options::default())
     }
 
-    /// Opens the file with these options, or creates it. A file that this process has open already is shared as it is.
+    /// Opens the file with these options, or creates it. A file that this process has open already is shared as it is,
+    /// or [busy](Error::Busy) if one of both wants it [alone](Options::exclusive).
     pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
         if options.durability == Durability::Written && options.log.is_none() {
             // LMDB can only do so by leaving the order of its writes to the system, which may ruin the file.
             let what = "promise `written` without a log: open it with one, or `synced`, or `buffered`".into();
             return Err(Error::Unsupported { store: "lmdb", what });
         }
-        let path = absolute(path.as_ref())?;
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = open.get(&path).and_then(Weak::upgrade) {
-            return Ok(Self { shared });
+        let path = path.as_ref();
+        let mut is_new = false;
+        let shared = OPEN.share(path, |path| {
+            is_new = true;
+            Shared::open(path, options)
+        })?;
+        if !is_new && (shared.exclusive || options.exclusive) {
+            let reason =
+                format!("{}: is open in this process, and exclusive: share the store", path.display());
+            return Err(Error::Busy(reason.into()));
         }
-        open.retain(|_, shared| shared.strong_count() > 0);
-        let shared = Arc::new(Shared::open(&path, options)?);
-        open.insert(path, Arc::downgrade(&shared));
         Ok(Self { shared })
     }
 
@@ -202,35 +209,12 @@ async fn ask<T, Q>(
     answered.await.unwrap_or_else(|_| Err(gone()))
 }
 
-/// Refuses keys that LMDB does not take, before anything is written.
-fn check_keys(batch: &Batch) -> Result<(), Error> {
-    for (key, _) in batch.writes() {
-        match key.len() {
-            0 => return Err(Error::Refused("the empty key".into())),
-            length if length > MAX_KEY => {
-                let start = key.get(..32).unwrap_or_default().escape_ascii();
-                let reason = format!("a key of {length} bytes ({start}…), where {MAX_KEY} is the most");
-                return Err(Error::Refused(reason.into()));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// The path from the root, with its links followed, so that a file has one name.
-pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    let (Some(name), parent) = (path.file_name(), path.parent()) else {
-        return Err(Error::Failed(format!("{}: not the name of a file", path.display()).into()));
-    };
-    let folder = parent.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let named = folder.canonicalize().map_err(|error| file(folder, &error))?.join(name);
-    Ok(named.canonicalize().unwrap_or(named))
-}
-
 impl Shared {
     fn open(path: &Path, options: Options) -> Result<Self, Error> {
-        let hold = Hold::shared(path, options.busy_timeout)?;
+        let hold = match options.exclusive {
+            true => Hold::alone(path, options.busy_timeout)?,
+            false => Hold::shared(path, options.busy_timeout)?,
+        };
         let engine = Engine::open(path, options)?;
         let lock = WriterLock::open(path, options.busy_timeout)?;
         let snapshots = Arc::new(Snapshots::new(options.max_snapshot_age));
@@ -263,7 +247,18 @@ impl Shared {
             syncs: syncs.clone(),
         };
         let writer = Thread::start("writer", move || writer.run(&received))?;
-        Ok(Self { engine, snapshots, buffer, requests, syncs, _writer: writer, _logger: logger, _hold: hold })
+        let exclusive = options.exclusive;
+        Ok(Self {
+            engine,
+            snapshots,
+            buffer,
+            requests,
+            syncs,
+            _writer: writer,
+            _logger: logger,
+            exclusive,
+            _hold: hold,
+        })
     }
 }
 
@@ -326,6 +321,7 @@ impl Store for LmdbStore {
         capability.snapshot = true;
         capability.snapshot_age = Some(self.shared.snapshots.age());
         capability.ordered = true;
+        capability.exclusive = self.shared.exclusive;
         capability.durable = true;
         capability.max_key = MAX_KEY;
         capability.max_value = 1 << 30;
@@ -333,7 +329,7 @@ impl Store for LmdbStore {
     }
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
-        check_keys(&batch)?;
+        batch.check_keys(MAX_KEY)?;
         let shared = &*self.shared;
         let Some(buffer) = &shared.buffer else {
             return ask(&shared.requests, |answer| Request::Commit(Commit { batch, answer })).await;

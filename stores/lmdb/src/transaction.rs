@@ -3,12 +3,11 @@
 use std::ops::Deref;
 
 use heed::{PutFlags, ReservedSpace, RoTxn, RwTxn};
-use keyloom_store::{Error, Sequence};
+use keyloom_store::{Error, Sequence, sealed};
 
 use crate::engine::{Engine, SALTS, SEQUENCE};
 use crate::error::engine;
 use crate::log::Salts;
-use crate::value;
 
 /// Writes that become visible, and durable, as one.
 pub(crate) struct Transaction<'a> {
@@ -48,8 +47,8 @@ impl<'a> Transaction<'a> {
                     append(self.engine, &mut self.txn, rows)?;
                 }
                 Some(value) => {
-                    let seal = |space: &mut ReservedSpace<'_>| value::seal(key, value, space);
-                    let length = value.len() + value::SEAL;
+                    let seal = |space: &mut ReservedSpace<'_>| sealed::seal(key, value, space);
+                    let length = value.len() + sealed::SEAL;
                     self.engine.data.put_reserved(&mut self.txn, key, length, seal).map_err(engine)?;
                 }
                 None => drop(self.engine.data.delete(&mut self.txn, key).map_err(engine)?),
@@ -86,8 +85,8 @@ fn append<'w>(
 ) -> Result<(), Error> {
     let mut end = open.data.iter_mut(txn).map_err(engine)?;
     for (key, value) in rows {
-        let seal = |space: &mut ReservedSpace<'_>| value::seal(key, value, space);
-        let length = value.len() + value::SEAL;
+        let seal = |space: &mut ReservedSpace<'_>| sealed::seal(key, value, space);
+        let length = value.len() + sealed::SEAL;
         // SAFETY: nothing is read through the cursor, and keys and values are not of the file. LMDB refuses a key that is
         // not behind the last one.
         let put = unsafe { end.put_current_reserved_with_flags(PutFlags::APPEND, key, length, seal) };

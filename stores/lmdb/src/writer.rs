@@ -10,12 +10,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use keyloom_store::{Batch, Error, Sequence};
+use keyloom_store::{Batch, Error, Sequence, check};
 use tokio::sync::oneshot;
 
 use crate::buffer::{Admission, Buffer, Promise, Waiter};
-use crate::condition::{Seen, check};
-use crate::engine::Engine;
+use crate::engine::{Engine, Seen};
 use crate::error::failed;
 use crate::generation::Generation;
 use crate::lock::{WriterLock, Writing};

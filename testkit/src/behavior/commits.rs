@@ -40,6 +40,7 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
             run: too_large,
         },
         Case { name: "a_flush_changes_nothing_that_can_be_read", made_by: |_| true, run: flushes },
+        Case { name: "stripes_change_nothing_that_can_be_read", made_by: |c| c.ordered, run: striped },
         Case { name: "racing_commits_have_sequences_of_their_own", made_by: |_| true, run: own_sequences },
         Case { name: "racing_increments_lose_nothing", made_by: |c| c.conditions, run: increments },
         Case { name: "racing_batches_are_seen_whole", made_by: |c| c.atomic_batch && c.snapshot, run: whole },
@@ -160,6 +161,37 @@ fn flushes<S: Store>(store: &Blocking<S>) -> Outcome {
         store.flush()?;
         let after = (rows(store, &everything(), Direction::Forward, Limits::default())?, store.sequence()?);
         ensure_eq!(after, before);
+    }
+    Ok(())
+}
+
+fn striped<S: Store>(store: &Blocking<S>) -> Outcome {
+    let here = |store: &Blocking<S>| rows(store, &everything(), Direction::Forward, Limits::rows(3));
+    commit(store, puts([("b/1", "1"), ("t", "1")]))?;
+    let before = (here(store)?, store.sequence()?);
+    // Behind this prefix is nothing yet, behind those is something, and one begins with another.
+    for prefix in ["s", "b/", "t", "t/"] {
+        store.stripe(prefix.as_bytes(), 16)?;
+    }
+    ensure_eq!((here(store)?, before.1), before);
+    let keys: Vec<Vec<u8>> =
+        (0..=u8::MAX).step_by(17).map(|stripe| [b"s", [stripe].as_slice()].concat()).collect();
+    let all = keys.iter().fold(puts([("s", ""), ("b/2", ""), ("t/", "")]), |batch, key| batch.put(key, ""));
+    commit(store, all)?;
+    let mut expected = vec![b"b/1".to_vec(), b"b/2".to_vec(), b"s".to_vec()];
+    expected.extend(keys.iter().cloned());
+    expected.extend([b"t".to_vec(), b"t/".to_vec()]);
+    ensure_eq!(here(store)?.into_iter().map(|(key, _)| key).collect::<Vec<_>>(), expected);
+    for key in &keys {
+        ensure_eq!(value(store, key)?, Some(Vec::new()));
+    }
+    if store.capability().atomic_batch && store.capability().conditions {
+        let seen = fingerprint(store, &Span::prefix("s"))?;
+        commit(store, Batch::new().delete("s\x11"))?;
+        ensure!(
+            conflicts(store, Batch::new().require_unchanged(Span::prefix("s"), seen))?,
+            "a stripe has changed"
+        );
     }
     Ok(())
 }
