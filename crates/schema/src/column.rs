@@ -66,7 +66,7 @@ impl FromStr for Kind {
 
 impl Column {
     /// Whether a value is as the column keeps it already; `false` may also mean that only [`coerce`](Self::coerce) knows.
-    pub(crate) fn holds(&self, value: &Value<'_>) -> bool {
+    pub fn holds(&self, value: &Value<'_>) -> bool {
         let Kind::One(kind) = &self.kind else { return false };
         match (kind, value) {
             (Type::Bool, Value::Bool(_))
@@ -107,6 +107,11 @@ impl Column {
                 Err(Error::value(&self.name, reason))
             }
         }
+    }
+
+    /// What is wrong with a record that has no value for this column, which is not nullable.
+    pub fn missing(&self) -> Error {
+        Error::value(&self.name, "missing, and the field is not nullable")
     }
 
     /// The value of one element, as a query asks for it.

@@ -79,7 +79,7 @@ impl Table {
                 Some(place) if column.holds(place) => {}
                 Some(place) => *place = column.coerce(std::mem::replace(place, Value::Null))?,
                 None if column.nullable => {}
-                None => return Err(Error::value(&column.name, "missing, and the field is not nullable")),
+                None => return Err(column.missing()),
             }
         }
         Ok(document)

@@ -78,7 +78,8 @@ impl<S: Store> Database<S> {
             let next = definition.number_trees(catalog.version.free_tree());
             Ok(Some((Batch::new().put(keyspace::table(table), encode(&definition)?), next)))
         })
-        .await
+        .await?;
+        self.tell_stripes(table).await
     }
 
     /// Finishes what was interrupted: fills every index that is not whole, and clears what a drop has left.

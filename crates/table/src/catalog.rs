@@ -109,6 +109,11 @@ impl Catalog {
                     catalog.statistics.0.insert(u32::from_be_bytes(tree), statistics);
                 }
                 Some((b'b' | b'l', _)) => {}
+                // Through the layer that compresses, it is not seen.
+                Some((b'c', [])) => {
+                    let remedy = "its values are compressed: open it by its URL, or as a Layered store";
+                    return Err(Error::Store(keyloom_store::Error::Refused(remedy.into())));
+                }
                 _ => {
                     return Err(damaged(
                         "keys: one is of no known kind; a later version may have written it",

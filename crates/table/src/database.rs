@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use keyloom_key::Timestamp;
-use keyloom_schema::{Document, State, TableBuilder};
+use keyloom_schema::{Document, Placement, State, TableBuilder};
 use keyloom_store::{About, Batch, Condition, Overlay, Read, Sequence, Store};
 
 use crate::apply::{Commits, apply};
@@ -149,7 +149,23 @@ impl<S: Store> Database<S> {
             Ok(Some((Batch::new().put(keyspace::table(&name), bytes), next)))
         })
         .await?;
+        self.tell_stripes(&name).await?;
         self.table(&name).await
+    }
+
+    /// Tells the store which trees of a table have stripes, before the first record is written.
+    pub(crate) async fn tell_stripes(&self, table: &str) -> Result<(), Error> {
+        let catalog = self.catalog();
+        // Another process may have dropped it since.
+        let Some(table) = catalog.tables.get(table) else { return Ok(()) };
+        let trees = table.indexes().iter().map(|index| index.tree());
+        for tree in std::iter::once(table.primary()).chain(trees) {
+            if let Placement::Stripes(stripes) = tree.placement() {
+                let count = u16::try_from(stripes.count()).unwrap_or(u16::MAX);
+                self.store().stripe(&tree.id().to_be_bytes(), count).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Opens a table, or creates it; refuses one that is stored otherwise than it is declared, and shows both.

@@ -7,7 +7,8 @@
 
 use keyloom_key::{Type, Value};
 use keyloom_schema::document::{self, FieldRef};
-use keyloom_schema::{Document, Index, Source, Table};
+use keyloom_schema::{Document, Index, Source, Table, Tree};
+use smallvec::SmallVec;
 
 use crate::error::Error;
 
@@ -20,7 +21,13 @@ pub(crate) struct Entry {
     pub(crate) unique: bool,
 }
 
-/// Where a predicate finds the fields of a document.
+/// A record's values, each by the number and the name of its column.
+pub(crate) trait Columns: Source {
+    /// The value of a column; `None` if the record has none.
+    fn column(&self, number: u16, name: &str) -> Option<&Value<'_>>;
+}
+
+/// The fields of a document.
 pub(crate) struct Fields<'a> {
     pub(crate) table: &'a Table,
     pub(crate) document: &'a Document,
@@ -35,6 +42,50 @@ impl Source for Fields<'_> {
         self.table.column(name).map(|column| column.kind.element())
     }
 }
+
+impl Columns for Fields<'_> {
+    fn column(&self, _: u16, name: &str) -> Option<&Value<'_>> {
+        self.document.get(name)
+    }
+}
+
+/// Values of the table's columns by their numbers, and of nothing else.
+pub(crate) struct Placed<'a, 'v> {
+    pub(crate) table: &'a Table,
+    /// The value of the first column, and so on.
+    pub(crate) values: &'a [Option<Value<'v>>],
+}
+
+impl Source for Placed<'_, '_> {
+    fn value(&self, name: &str) -> Result<Value<'_>, keyloom_schema::Error> {
+        let value = self.table.column(name).and_then(|column| self.column(column.id, name));
+        Ok(value.map_or(Value::Null, Value::borrowed))
+    }
+
+    fn kind(&self, name: &str) -> Option<&Type> {
+        self.table.column(name).map(|column| column.kind.element())
+    }
+}
+
+impl Columns for Placed<'_, '_> {
+    fn column(&self, number: u16, _: &str) -> Option<&Value<'_>> {
+        self.values.get(usize::from(number).checked_sub(1)?)?.as_ref()
+    }
+}
+
+/// Appends the key of a record.
+pub(crate) fn write_key(table: &Table, record: &impl Columns, out: &mut Vec<u8>) -> Result<(), Error> {
+    Ok(table.primary().key(&values_of(table.primary(), record), out)?)
+}
+
+/// The values of the parts of a tree; null where the record has none.
+fn values_of<'r>(tree: &Tree, record: &'r impl Columns) -> Values<'r> {
+    let values = tree.parts().iter().map(|part| record.column(part.column, &part.name));
+    values.map(|value| value.map_or(Value::Null, Value::borrowed)).collect()
+}
+
+/// The values of a key.
+type Values<'r> = SmallVec<[Value<'r>; 8]>;
 
 /// The key of a record with these values in its primary key.
 pub(crate) fn record_key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>, Error> {
@@ -64,78 +115,106 @@ pub(crate) fn given_key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>, 
     record_key(table, &coerced.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// Appends a record's payload: every field that its key does not give back.
+/// Appends a document's payload: every field that its key does not give back.
 pub(crate) fn payload(table: &Table, document: &Document, out: &mut Vec<u8>) -> Result<(), Error> {
-    let in_key = |name: &str, value: &Value<'_>| {
-        let part = table.primary().parts().iter().find(|part| part.name == name);
+    let unknown = document.iter().filter(|(name, _)| table.column(name).is_none());
+    let unknown = unknown.map(|(name, value)| (FieldRef::Name(name), value));
+    let foreign = document.foreign().map(|(id, value)| (FieldRef::Id(id), value));
+    write_payload(table, &Fields { table, document }, unknown.chain(foreign), out)
+}
+
+/// Appends a record's payload, with fields that the table does not declare.
+pub(crate) fn write_payload<'r>(
+    table: &Table,
+    record: &'r impl Columns,
+    others: impl Iterator<Item = (FieldRef<'r>, &'r Value<'r>)>,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let in_key = |id: u16, value: &Value<'_>| {
+        let part = table.primary().parts().iter().find(|part| part.column == id);
         part.is_some_and(|part| part.is_exact() && *value != Value::Null)
     };
     // Declared columns first, in the order of their numbers: the order that costs the encoder nothing.
     let declared = table.columns().iter();
-    let declared = declared.filter_map(|column| Some((column.name.as_str(), document.get(&column.name)?)));
-    let unknown = document.iter().filter(|(name, _)| table.column(name).is_none());
-    let fields = declared.chain(unknown).filter(|(name, value)| !in_key(name, value));
-    let fields = fields.map(|(name, value)| (FieldRef::Name(name), value));
-    let foreign = document.foreign().map(|(id, value)| (FieldRef::Id(id), value));
-    Ok(document::encode(table, fields.chain(foreign), out)?)
+    let declared = declared.filter_map(|column| Some((column.id, record.column(column.id, &column.name)?)));
+    let declared = declared.filter(|(id, value)| !in_key(*id, value));
+    let declared = declared.map(|(id, value)| (FieldRef::Id(id), value));
+    Ok(document::encode(table, declared.chain(others), out)?)
 }
 
-/// The entries of a record in an index.
+/// Memory for entries, used again for each.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    key: Vec<u8>,
+    value: Vec<u8>,
+    covered: Vec<u8>,
+}
+
+/// Shows the entries of a record in an index: each key, its value, and whether another record with the same key is a
+/// violation.
+pub(crate) fn each_entry(
+    table: &Table,
+    index: &Index,
+    record: &impl Columns,
+    primary_key: &[u8],
+    scratch: &mut Scratch,
+    mut visit: impl FnMut(&[u8], &[u8], bool),
+) -> Result<(), Error> {
+    if let Some(only) = index.only()
+        && !only.holds(record)?
+    {
+        return Ok(());
+    }
+    let tree = index.tree();
+    let mut values = values_of(tree, record);
+    let Scratch { key, value, covered } = scratch;
+    covered.clear();
+    let fields = index.covering().iter().filter_map(|id| {
+        let column = table.column_by_id(*id)?;
+        Some((*id, record.column(*id, &column.name)?))
+    });
+    document::encode(table, fields, covered)?;
+    let mut one = |values: &[Value<'_>], seen: Option<&mut Vec<Vec<u8>>>| -> Result<(), Error> {
+        let declared = values.get(..tree.declared()).unwrap_or(values);
+        let unique = index.is_unique() && !declared.contains(&Value::Null);
+        key.clear();
+        tree.key(if unique { declared } else { values }, key)?;
+        if let Some(seen) = seen {
+            // An element that is there twice has one entry.
+            if seen.contains(key) {
+                return Ok(());
+            }
+            seen.push(key.clone());
+        }
+        value.clear();
+        write_entry_value(unique, primary_key, covered, value);
+        visit(key, value, unique);
+        Ok(())
+    };
+    let Some(number) = tree.parts().iter().position(|part| part.many) else { return one(&values, None) };
+    // A list that is not there has no elements.
+    let Some(Value::List(elements)) = values.get(number).cloned() else { return Ok(()) };
+    let mut seen = Vec::with_capacity(elements.len());
+    for element in elements.into_iter().filter(|element| *element != Value::Null) {
+        if let Some(place) = values.get_mut(number) {
+            *place = element;
+        }
+        one(&values, Some(&mut seen))?;
+    }
+    Ok(())
+}
+
+/// The entries of a document in an index.
 pub(crate) fn index_entries(
     table: &Table,
     index: &Index,
     document: &Document,
     primary_key: &[u8],
 ) -> Result<Vec<Entry>, Error> {
-    let source = Fields { table, document };
-    if let Some(only) = index.only()
-        && !only.holds(&source)?
-    {
-        return Ok(Vec::new());
-    }
-    let tree = index.tree();
-    let mut values: Vec<Value<'_>> = Vec::with_capacity(tree.parts().len());
-    let mut list = None;
-    for (number, part) in tree.parts().iter().enumerate() {
-        let value = document.get(&part.name).map_or(Value::Null, Value::borrowed);
-        match value {
-            Value::List(elements) if part.many => {
-                list = Some((number, elements));
-                values.push(Value::Null);
-            }
-            // A list that is not there has no elements.
-            Value::Null if part.many => return Ok(Vec::new()),
-            value => values.push(value),
-        }
-    }
-    let mut covered = Vec::new();
-    let fields = index.covering().iter().filter_map(|id| {
-        let name = &table.column_by_id(*id)?.name;
-        Some((name.as_str(), document.get(name)?))
-    });
-    document::encode(table, fields, &mut covered)?;
-    let one = |values: &[Value<'_>]| -> Result<Entry, Error> {
-        let declared = values.get(..tree.declared()).unwrap_or(values);
-        let unique = index.is_unique() && !declared.contains(&Value::Null);
-        let mut key = Vec::with_capacity(primary_key.len() + 32);
-        tree.key(if unique { declared } else { values }, &mut key)?;
-        Ok(Entry { key, value: entry_value(unique, primary_key, &covered), unique })
-    };
-    let Some((number, elements)) = list else { return Ok(vec![one(&values)?]) };
-    let mut entries: Vec<Entry> = Vec::with_capacity(elements.len());
-    for element in elements {
-        if element == Value::Null {
-            continue;
-        }
-        if let Some(place) = values.get_mut(number) {
-            *place = element;
-        }
-        let entry = one(&values)?;
-        // An element that is there twice has one entry.
-        if !entries.iter().any(|other| other.key == entry.key) {
-            entries.push(entry);
-        }
-    }
+    let (record, mut scratch, mut entries) = (Fields { table, document }, Scratch::default(), Vec::new());
+    each_entry(table, index, &record, primary_key, &mut scratch, |key, value, unique| {
+        entries.push(Entry { key: key.to_vec(), value: value.to_vec(), unique });
+    })?;
     Ok(entries)
 }
 
@@ -166,15 +245,13 @@ pub(crate) fn all_entries(
 const WHOLE: u8 = 0;
 const DECLARED: u8 = 1;
 
-fn entry_value(unique: bool, primary_key: &[u8], covered: &[u8]) -> Vec<u8> {
-    let mut value = Vec::with_capacity(3 + primary_key.len() + covered.len());
-    value.push(if unique { DECLARED } else { WHOLE });
+fn write_entry_value(unique: bool, primary_key: &[u8], covered: &[u8], out: &mut Vec<u8>) {
+    out.push(if unique { DECLARED } else { WHOLE });
     // A key has 65,535 bytes at most in every store.
     let length = u16::try_from(primary_key.len()).unwrap_or(u16::MAX);
-    value.extend_from_slice(&length.to_be_bytes());
-    value.extend_from_slice(primary_key);
-    value.extend_from_slice(covered);
-    value
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(primary_key);
+    out.extend_from_slice(covered);
 }
 
 /// What an entry's value says.

@@ -7,6 +7,7 @@
 //! │00 00 00 00│'s'│ tree, 4 bytes │  statistics of a tree
 //! │00 00 00 00│'b'│ tree, 4 bytes │  how far an index has been filled
 //! │00 00 00 00│'l'│ load, 8 bytes │  how far a load has come that was cut off
+//! │00 00 00 00│'c'│                  how values are compressed; kept by the layer that does so, and seen only without it
 //! │tree id    │ place │ key │        a record or an index entry
 //! ```
 //!

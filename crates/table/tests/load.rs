@@ -99,3 +99,52 @@ fn what_cannot_be_loaded_leaves_the_table_as_it_was() {
         assert_eq!(bytes(&table), was);
     }
 }
+
+/// A record as values of these columns, and as a document of the same fields.
+const COLUMNS: [&str; 4] = ["tags", "b", "a", "u"];
+
+fn row(document: &Document) -> Vec<Value<'_>> {
+    COLUMNS.iter().filter_map(|name| document.get(name)).map(Value::borrowed).collect()
+}
+
+#[test]
+fn rows_end_as_documents_do() {
+    let (one, other) = (table(), table());
+    let records: Vec<Document> = (0..RECORDS)
+        .map(|number| {
+            let mut record = record(number);
+            record.remove("note");
+            // Another kind of number becomes one of the column, in a document and in a row.
+            if number % 3 == 0 {
+                record.set("b", number.unsigned_abs());
+            }
+            record
+        })
+        .collect();
+    load(&one, records.clone()).unwrap();
+    let rows = records.iter().map(row);
+    assert_eq!(other.load_rows(&COLUMNS, rows, |_| ()).wait().unwrap().records, RECORDS.unsigned_abs());
+    assert_eq!(bytes(&one), bytes(&other));
+}
+
+#[test]
+fn rows_that_do_not_fit_their_columns_are_refused() {
+    let table = table();
+    let empty = bytes(&table);
+    let whole = record(1);
+    let refused = |columns: &[&str], row: Vec<Value<'_>>| {
+        table.load_rows(columns, [row], |_| ()).wait().unwrap_err().to_string()
+    };
+    let mut long = row(&whole);
+    long.push(Value::Null);
+    assert!(refused(&COLUMNS, long).contains("more values than the 4 columns"));
+    assert!(refused(&COLUMNS, row(&whole).drain(..3).collect()).contains("no value for it"));
+    assert!(refused(&["tags", "b", "a", "x"], row(&whole)).contains("no column of the table"));
+    assert!(
+        refused(&["tags", "b", "b"], row(&whole).drain(..2).chain([1_i64.into()]).collect())
+            .contains("twice")
+    );
+    assert!(refused(&["tags", "b"], row(&whole).drain(..2).collect()).contains("a: missing"));
+    assert!(refused(&["tags", "b"], vec![row(&whole).remove(0), "x".into()]).contains("b: "));
+    assert_eq!(bytes(&table), empty);
+}

@@ -14,8 +14,9 @@ mod world;
 
 use std::time::Duration;
 
+use keyloom_layers::{CacheOptions, Compression, FilterOptions, Layered, Layers};
 use keyloom_lmdb::{LmdbStore, Options};
-use keyloom_store::{Durability, MemoryStore};
+use keyloom_store::{Durability, MemoryStore, Wait};
 use keyloom_testkit::Weak;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -70,6 +71,23 @@ proptest! {
         let narrow = Durability::Buffered { entries: 4, interval: Duration::from_millis(2) };
         prop_assert_eq!(&run::run(lmdb(narrow), &spec, &history), &said);
         prop_assert_eq!(&run::run(lmdb(Durability::Synced), &spec, &history), &said);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    #[test]
+    fn no_layer_changes_an_answer(spec in tables(), history in steps::histories(40)) {
+        // So small that entries are pushed out and the filter is made anew.
+        let layers = Layers {
+            filter: Some(FilterOptions { keys: 1 }),
+            cache: Some(CacheOptions { bytes: 4_000, ..CacheOptions::default() }),
+            compression: Some(Compression::Lz4),
+        };
+        let said = run::run(MemoryStore::new(), &spec, &history);
+        let layered = Layered::open(MemoryStore::new(), layers).wait().unwrap();
+        prop_assert_eq!(&run::run(layered, &spec, &history), &said);
     }
 }
 

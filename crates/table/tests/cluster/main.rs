@@ -1,5 +1,7 @@
 //! Tables and plain indexes on a real node, which `KEYLOOM_CASSANDRA` names: `./test cluster` starts one.
 
+// The futures of a cluster that nothing boxes are deep.
+#![recursion_limit = "256"]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

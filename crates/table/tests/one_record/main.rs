@@ -10,6 +10,7 @@
     reason = "helpers of tests, which clippy does not see as such"
 )]
 
+mod catalog;
 mod schema;
 
 use std::sync::atomic::{AtomicBool, Ordering};
