@@ -11,6 +11,10 @@ use keyloom_store::{
 use keyloom_cassandra::{CassandraStore, NoSnapshot};
 #[cfg(feature = "lmdb")]
 use keyloom_lmdb::{LmdbSnapshot, LmdbStore};
+#[cfg(feature = "redb")]
+use keyloom_redb::{RedbSnapshot, RedbStore};
+#[cfg(feature = "rocksdb")]
+use keyloom_rocksdb::{RocksSnapshot, RocksStore};
 
 /// One of the stores, whichever a [`Location`](crate::Location) names.
 #[derive(Debug, Clone)]
@@ -21,6 +25,12 @@ pub enum AnyStore {
     /// In one file.
     #[cfg(feature = "lmdb")]
     Lmdb(LmdbStore),
+    /// In one file, without C.
+    #[cfg(feature = "redb")]
+    Redb(RedbStore),
+    /// In a folder.
+    #[cfg(feature = "rocksdb")]
+    Rocks(RocksStore),
     /// On a Cassandra cluster.
     #[cfg(feature = "cassandra")]
     Cassandra(CassandraStore),
@@ -35,6 +45,12 @@ pub enum AnySnapshot {
     /// Of one file.
     #[cfg(feature = "lmdb")]
     Lmdb(LmdbSnapshot),
+    /// Of one file, without C.
+    #[cfg(feature = "redb")]
+    Redb(RedbSnapshot),
+    /// Of a folder.
+    #[cfg(feature = "rocksdb")]
+    Rocks(RocksSnapshot),
     /// Of a cluster, which has none.
     #[cfg(feature = "cassandra")]
     Cassandra(NoSnapshot),
@@ -47,6 +63,10 @@ macro_rules! of {
             Self::Memory($store) => $ask.await,
             #[cfg(feature = "lmdb")]
             Self::Lmdb($store) => $ask.await,
+            #[cfg(feature = "redb")]
+            Self::Redb($store) => $ask.await,
+            #[cfg(feature = "rocksdb")]
+            Self::Rocks($store) => $ask.await,
             // A cluster's futures are deep; in a box they do not make those around them deeper.
             #[cfg(feature = "cassandra")]
             Self::Cassandra($store) => Box::pin($ask).await,
@@ -98,6 +118,10 @@ impl Store for AnyStore {
             Self::Memory(store) => store.capability(),
             #[cfg(feature = "lmdb")]
             Self::Lmdb(store) => store.capability(),
+            #[cfg(feature = "redb")]
+            Self::Redb(store) => store.capability(),
+            #[cfg(feature = "rocksdb")]
+            Self::Rocks(store) => store.capability(),
             #[cfg(feature = "cassandra")]
             Self::Cassandra(store) => store.capability(),
         }
@@ -115,6 +139,10 @@ impl Store for AnyStore {
         of!(self, store => store.catch_up())
     }
 
+    async fn stripe(&self, prefix: &[u8], stripes: u16) -> Result<(), Error> {
+        of!(self, store => store.stripe(prefix, stripes))
+    }
+
     async fn sequence(&self) -> Result<Sequence, Error> {
         of!(self, store => store.sequence())
     }
@@ -124,6 +152,10 @@ impl Store for AnyStore {
             Self::Memory(store) => AnySnapshot::Memory(store.snapshot().await?),
             #[cfg(feature = "lmdb")]
             Self::Lmdb(store) => AnySnapshot::Lmdb(store.snapshot().await?),
+            #[cfg(feature = "redb")]
+            Self::Redb(store) => AnySnapshot::Redb(store.snapshot().await?),
+            #[cfg(feature = "rocksdb")]
+            Self::Rocks(store) => AnySnapshot::Rocks(store.snapshot().await?),
             #[cfg(feature = "cassandra")]
             Self::Cassandra(store) => AnySnapshot::Cassandra(store.snapshot().await?),
         })

@@ -35,8 +35,10 @@
 //! - [`schema`]: what a table is, by builder, by `#[derive(Record)]` or by SQL text ([`Database::define`]).
 //! - [`Query`], [`field`], [`plan`]: what is asked, and how it is answered; [`Table::explain`] shows it.
 //! - [`Index`] and [`Items`]: a key and its sorted set of values; raw byte keys.
-//! - [`Location`]: a database by its URL, whichever store that names ([`AnyStore`]).
-//! - [`store`]: sorted bytes, the trait below; [`MemoryStore`], [`lmdb`] in one file, and [`cassandra`] on a cluster.
+//! - [`Url`]: a database by its URL: its [`Location`], whichever store that names ([`AnyStore`]), and its [`Settings`],
+//!   alone or as a [`Preset`]; [`layers`] are a filter, a cache and compression in front of any store.
+//! - [`store`]: sorted bytes, the trait below; [`MemoryStore`], [`lmdb`] in one file, [`redb`] without C,
+//!   [`rocksdb`] for heavy writes, and [`cassandra`] on a cluster.
 //! - [`key`]: typed values to sorted bytes and back, for those who have a sorted store of their own.
 //!
 //! Calls are async; [`Wait::wait`] waits for them where there is no runtime.
@@ -51,6 +53,8 @@
 //! # Features
 //!
 //! - `lmdb` (on by default): the store in one file.
+//! - `redb`: the store in one file without C.
+//! - `rocksdb`: the store in a folder, for heavy writes and data far beyond memory. It builds for a quarter of an hour.
 //! - `cassandra`: the store on a Cassandra cluster.
 //! - `sql`: statements over tables ([`sql`]).
 //! - `advise`: how large tables are, how their keys spread, and which indexes queries need ([`advise`]).
@@ -63,6 +67,8 @@
         feature = "cassandra",
         feature = "json",
         feature = "lmdb",
+        feature = "redb",
+        feature = "rocksdb",
         feature = "sql"
     )),
     allow(rustdoc::broken_intra_doc_links)
@@ -70,6 +76,8 @@
 
 mod any;
 mod location;
+mod settings;
+mod url;
 
 pub use any::{AnySnapshot, AnyStore};
 #[cfg(feature = "advise")]
@@ -88,6 +96,12 @@ pub use keyloom_lmdb as lmdb;
 pub use keyloom_plan as plan;
 #[doc(inline)]
 pub use keyloom_plan::{Cursor, Query};
+#[cfg(feature = "redb")]
+#[doc(inline)]
+pub use keyloom_redb as redb;
+#[cfg(feature = "rocksdb")]
+#[doc(inline)]
+pub use keyloom_rocksdb as rocksdb;
 #[doc(inline)]
 pub use keyloom_schema as schema;
 #[doc(inline)]
@@ -106,7 +120,16 @@ pub use keyloom_table::{
     Segment, Table, Transaction, Update, Verified, When, Wrong,
 };
 
+#[doc(inline)]
+pub use keyloom_layers as layers;
 pub use location::Location;
+pub use settings::{Cache, Filter, Preset, Settings};
+pub use url::{Url, UrlStore};
+
+/// The example of docs/tuning.md too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tuning.md")]
+struct Tuning;
 
 /// The README's example, compiled and run with the others.
 #[cfg(doctest)]

@@ -9,12 +9,12 @@ use keyloom_cassandra::{CassandraStore, Config};
 use keyloom_store::{MemoryStore, Wait};
 use keyloom_table::{Database, Error};
 
-use crate::AnyStore;
+use crate::{AnyStore, Settings};
 
-/// Where a database is: `memory:`, a file by its path, with or without `file:` before it, or a cluster,
-/// `cassandra://host/keyspace`, with the feature `cassandra`.
+/// Where a database is: `memory:`, a file by its path, with or without `file:` before it, or, with a feature of the same
+/// name, `redb:file`, `rocksdb:folder` or a cluster, `cassandra://host/keyspace`.
 ///
-/// A text with another scheme, as in `http://`, is refused.
+/// A text with another scheme, as in `http://`, is refused, and so is one with settings: that is a [`Url`](crate::Url).
 ///
 /// ```
 /// use keyloom::{Location, Wait};
@@ -30,6 +30,12 @@ pub enum Location {
     Memory,
     /// In one file.
     File(PathBuf),
+    /// In one file, without C.
+    #[cfg(feature = "redb")]
+    Redb(PathBuf),
+    /// In a folder.
+    #[cfg(feature = "rocksdb")]
+    Rocks(PathBuf),
     /// In a keyspace of a Cassandra cluster.
     #[cfg(feature = "cassandra")]
     Cluster(Box<Config>),
@@ -41,6 +47,10 @@ impl Location {
         match self {
             Self::Memory => false,
             Self::File(path) => path.exists(),
+            #[cfg(feature = "redb")]
+            Self::Redb(path) => path.exists(),
+            #[cfg(feature = "rocksdb")]
+            Self::Rocks(path) => path.exists(),
             #[cfg(feature = "cassandra")]
             Self::Cluster(_) => true,
         }
@@ -48,21 +58,30 @@ impl Location {
 
     /// Opens the database; a file or a keyspace that is not there is made.
     pub async fn open(&self) -> Result<Database<AnyStore>, Error> {
-        Database::open(self.reach().await?).await
+        Database::open(self.reach(Settings::default()).await?).await
     }
 
     /// Opens the store of the database; a file or a keyspace that is not there is made. Waits for a cluster.
     pub fn store(&self) -> Result<AnyStore, Error> {
-        self.reach().wait()
+        self.reach(Settings::default()).wait()
     }
 
-    async fn reach(&self) -> Result<AnyStore, Error> {
+    /// Opens the store with those of the settings that it has.
+    pub(crate) async fn reach(&self, settings: Settings) -> Result<AnyStore, Error> {
+        #[cfg(not(feature = "lmdb"))]
+        let _ = settings;
         match self {
             Self::Memory => Ok(AnyStore::Memory(MemoryStore::new())),
             #[cfg(feature = "lmdb")]
-            Self::File(path) => Ok(AnyStore::Lmdb(keyloom_lmdb::LmdbStore::open(path)?)),
+            Self::File(path) => {
+                Ok(AnyStore::Lmdb(keyloom_lmdb::LmdbStore::open_with(path, settings.lmdb())?))
+            }
             #[cfg(not(feature = "lmdb"))]
             Self::File(_) => Err(Error::Missing("store for files: build with the feature `lmdb`".into())),
+            #[cfg(feature = "redb")]
+            Self::Redb(path) => Ok(AnyStore::Redb(keyloom_redb::RedbStore::open(path)?)),
+            #[cfg(feature = "rocksdb")]
+            Self::Rocks(path) => Ok(AnyStore::Rocks(keyloom_rocksdb::RocksStore::open(path)?)),
             #[cfg(feature = "cassandra")]
             Self::Cluster(config) => Ok(AnyStore::Cassandra(CassandraStore::open(config).await?)),
         }
@@ -73,7 +92,20 @@ impl FromStr for Location {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
+        if let Some((_, settings)) = crate::url::split(text) {
+            return Err(Error::Missing(
+                format!("place for the settings {settings} in a location: open it as a Url").into(),
+            ));
+        }
         let path = text.strip_prefix("file:").unwrap_or(text);
+        #[cfg(feature = "redb")]
+        if let Some(path) = text.strip_prefix("redb:") {
+            return Ok(Self::Redb(path.strip_prefix("//").unwrap_or(path).into()));
+        }
+        #[cfg(feature = "rocksdb")]
+        if let Some(path) = text.strip_prefix("rocksdb:") {
+            return Ok(Self::Rocks(path.strip_prefix("//").unwrap_or(path).into()));
+        }
         match text.split_once("://") {
             #[cfg(feature = "cassandra")]
             Some(("cassandra", _)) => {
@@ -85,8 +117,16 @@ impl FromStr for Location {
             Some(("cassandra", _)) => {
                 Err(Error::Missing("store for clusters: build with the feature `cassandra`".into()))
             }
+            #[cfg(not(feature = "redb"))]
+            _ if text.starts_with("redb:") => {
+                Err(Error::Missing("store for redb: build with the feature `redb`".into()))
+            }
+            #[cfg(not(feature = "rocksdb"))]
+            _ if text.starts_with("rocksdb:") => {
+                Err(Error::Missing("store for RocksDB: build with the feature `rocksdb`".into()))
+            }
             Some((scheme, _)) if scheme != "file" => Err(Error::Missing(
-                format!("store called {scheme}: a database is memory:, a file by its path, or cassandra://host/keyspace").into(),
+                format!("store called {scheme}: a database is memory:, a file by its path, redb:file, rocksdb:folder, or cassandra://host/keyspace").into(),
             )),
             _ if text == "memory:" => Ok(Self::Memory),
             _ => Ok(Self::File(path.strip_prefix("//").unwrap_or(path).into())),
@@ -100,6 +140,10 @@ impl fmt::Display for Location {
         match self {
             Self::Memory => f.write_str("memory:"),
             Self::File(path) => path.display().fmt(f),
+            #[cfg(feature = "redb")]
+            Self::Redb(path) => write!(f, "redb:{}", path.display()),
+            #[cfg(feature = "rocksdb")]
+            Self::Rocks(path) => write!(f, "rocksdb:{}", path.display()),
             #[cfg(feature = "cassandra")]
             Self::Cluster(config) => config.fmt(f),
         }

@@ -30,3 +30,42 @@ fn clusters() {
 fn clusters_need_a_feature() {
     assert!(read("cassandra://10.0.0.1/shop").is_err_and(|error| error.contains("feature `cassandra`")));
 }
+
+/// A database is made there, and found again.
+#[cfg(any(feature = "redb", feature = "rocksdb"))]
+fn is_kept(scheme: &str) {
+    use keyloom_store::Wait;
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{scheme}:{}", folder.path().join("shop").display());
+    let location = read(&text).unwrap();
+    assert_eq!((location.to_string(), location.exists()), (text, false));
+    let database = location.open().wait().unwrap();
+    database.define("CREATE TABLE users (id TEXT PRIMARY KEY) WITH (stripes = 16)").wait().unwrap();
+    drop(database);
+    assert!(location.exists());
+    assert_eq!(location.open().wait().unwrap().tables(), ["users"]);
+}
+
+#[cfg(feature = "redb")]
+#[test]
+fn redb() {
+    is_kept("redb");
+}
+
+#[cfg(not(feature = "redb"))]
+#[test]
+fn redb_needs_a_feature() {
+    assert!(read("redb:shop").is_err_and(|error| error.contains("feature `redb`")));
+}
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn rocksdb() {
+    is_kept("rocksdb");
+}
+
+#[cfg(not(feature = "rocksdb"))]
+#[test]
+fn rocksdb_needs_a_feature() {
+    assert!(read("rocksdb:shop").is_err_and(|error| error.contains("feature `rocksdb`")));
+}

@@ -1,0 +1,214 @@
+//! How a database is opened: what a commit promises, how much is gathered, filtered and cached.
+//!
+//! | name | value | without it |
+//! |---|---|---|
+//! | `preset` | `high-write`, `high-read`, `balanced`: all but the compression | none |
+//! | `durability` | `synced`, `written`, `buffered`: what a [commit promises](Durability) | `synced` |
+//! | `write_buffer` | the most writes in memory that are not in the file yet | 100,000; `buffered` 1,000 |
+//! | `filter` | `on`, `off`, or how many keys are expected | `off` |
+//! | `cache` | `on` (64 MiB), `off`, bytes as in `256MB`, or a share of the free memory as in `30%` | `off` |
+//! | `cache_ttl` | how long an entry may be used, as in `5m`, `30s`, `100ms` | `5m` |
+//! | `compression` | `none`, `lz4`, `zstd`: how new values are written | as the database was told last |
+//!
+//! In a [URL](crate::Url) they stand behind a `?` with `&` between them, in a [file](Settings::read) one a line.
+
+mod text;
+
+use std::path::Path;
+use std::time::Duration;
+
+use keyloom_layers::{CacheOptions, Compression, FilterOptions, Layers};
+use keyloom_store::Durability;
+use keyloom_table::Error;
+
+use crate::Location;
+
+/// How a database is opened. What is `None` is left to whoever is asked next: the [preset](Self::preset), then the default.
+///
+/// ```
+/// use keyloom::{Cache, Preset, Settings};
+/// let own = Settings { cache: Some(Cache::Off), ..Preset::HighRead.settings() };
+/// let read: Settings = "preset=high-read&cache=off".parse()?;
+/// assert_eq!(read.effective().write_buffer, own.write_buffer);
+/// assert_eq!(read.effective().cache, Some(Cache::Off));
+/// # Ok::<(), keyloom::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// What the others are, where they are not said.
+    pub preset: Option<Preset>,
+    /// What a commit promises.
+    pub durability: Option<Durability>,
+    /// The most writes in memory that are not in the file yet.
+    pub write_buffer: Option<usize>,
+    /// Whether a filter tells which keys are not there.
+    pub filter: Option<Filter>,
+    /// What is kept of what was read.
+    pub cache: Option<Cache>,
+    /// How long it is kept.
+    pub cache_ttl: Option<Duration>,
+    /// How new values are written.
+    pub compression: Option<Compression>,
+}
+
+/// Settings that go together, as the composite-key specification has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// Many writes: `written`, gathered by 10,000; no filter, no cache.
+    HighWrite,
+    /// Many reads: a filter, a cache of 30 % of the free memory; writes gathered by 1,000.
+    HighRead,
+    /// Both: a filter, a cache of 64 MiB; writes gathered by 5,000.
+    Balanced,
+}
+
+/// Whether there is a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Filter {
+    /// None.
+    Off,
+    /// One that begins small and grows.
+    On,
+    /// One that begins with room for so many keys.
+    Keys(usize),
+}
+
+/// How large the cache is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cache {
+    /// There is none.
+    Off,
+    /// 64 MiB.
+    On,
+    /// So many bytes.
+    Bytes(usize),
+    /// So many hundredths of the memory that is free when the database is opened.
+    Percent(u8),
+}
+
+impl Preset {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::HighWrite, Self::HighRead, Self::Balanced];
+
+    /// Its name: `high-write`, `high-read` or `balanced`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HighWrite => "high-write",
+            Self::HighRead => "high-read",
+            Self::Balanced => "balanced",
+        }
+    }
+
+    /// What it stands for.
+    pub const fn settings(self) -> Settings {
+        let (durability, write_buffer, filter, cache) = match self {
+            Self::HighWrite => (Durability::Written, 10_000, Filter::Off, Cache::Off),
+            Self::HighRead => (Durability::Synced, 1_000, Filter::On, Cache::Percent(30)),
+            Self::Balanced => (Durability::Synced, 5_000, Filter::On, Cache::On),
+        };
+        Settings {
+            preset: Some(self),
+            durability: Some(durability),
+            write_buffer: Some(write_buffer),
+            filter: Some(filter),
+            cache: Some(cache),
+            cache_ttl: None,
+            compression: None,
+        }
+    }
+}
+
+impl Settings {
+    /// These settings, and those of `other` where these say nothing.
+    #[must_use]
+    pub fn over(self, other: Self) -> Self {
+        Self {
+            preset: self.preset.or(other.preset),
+            durability: self.durability.or(other.durability),
+            write_buffer: self.write_buffer.or(other.write_buffer),
+            filter: self.filter.or(other.filter),
+            cache: self.cache.or(other.cache),
+            cache_ttl: self.cache_ttl.or(other.cache_ttl),
+            compression: self.compression.or(other.compression),
+        }
+    }
+
+    /// These settings, and those of the preset where these say nothing.
+    #[must_use]
+    pub fn effective(self) -> Self {
+        self.preset.map_or(self, |preset| self.over(preset.settings()))
+    }
+
+    /// The settings in a file: `name = value` on each line, in quotes or not, and `#` before what is not meant. TOML is
+    /// read so.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        text::read(path)
+    }
+
+    /// The layers that stand in front of the store.
+    pub fn layers(self) -> Layers {
+        let Self { filter, cache, cache_ttl, compression, .. } = self.effective();
+        let filter = match filter {
+            None | Some(Filter::Off) => None,
+            Some(Filter::On) => Some(FilterOptions::default()),
+            Some(Filter::Keys(keys)) => Some(FilterOptions { keys }),
+        };
+        let bytes = match cache {
+            None | Some(Cache::Off) => None,
+            Some(Cache::On) => Some(CacheOptions::default().bytes),
+            Some(Cache::Bytes(bytes)) => Some(bytes),
+            Some(Cache::Percent(share)) => Some(free_memory() / 100 * usize::from(share)),
+        };
+        let time_to_live = cache_ttl.unwrap_or(CacheOptions::default().time_to_live);
+        Layers { filter, cache: bytes.map(|bytes| CacheOptions { bytes, time_to_live }), compression }
+    }
+
+    /// How a file is opened. With a filter or a cache, by this process alone.
+    #[cfg(feature = "lmdb")]
+    pub fn lmdb(self) -> keyloom_lmdb::Options {
+        use keyloom_lmdb::{LogOptions, Options};
+        let Self { durability, write_buffer, .. } = self.effective();
+        let Layers { filter, cache, .. } = self.layers();
+        let durability = match (durability.unwrap_or_default(), write_buffer) {
+            (Durability::Buffered { interval, .. }, Some(entries)) => {
+                Durability::Buffered { entries, interval }
+            }
+            (durability, _) => durability,
+        };
+        let log = LogOptions::default();
+        let log = Some(LogOptions { entries: write_buffer.unwrap_or(log.entries), ..log });
+        Options { durability, log, exclusive: filter.is_some() || cache.is_some(), ..Options::default() }
+    }
+
+    /// Refuses what the store of this place does not have. What only a preset says is left out there.
+    pub(crate) fn check(self, location: &Location) -> Result<(), Error> {
+        let asked = match self {
+            Self { durability: Some(_), .. } => "durability",
+            Self { write_buffer: Some(_), .. } => "write_buffer",
+            _ => return Ok(()),
+        };
+        match location {
+            Location::File(_) => Ok(()),
+            _ => Err(refused(format!("{location} has no setting {asked}: it is for files"))),
+        }
+    }
+}
+
+fn refused(reason: String) -> Error {
+    Error::Store(keyloom_store::Error::Refused(reason.into()))
+}
+
+/// The bytes of memory that are free, or can be made so; a gibibyte where the system does not tell.
+fn free_memory() -> usize {
+    let told = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1_024)
+    });
+    // A container may have less than the machine.
+    let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let limit = limit.and_then(|text| text.trim().parse().ok()).unwrap_or(usize::MAX);
+    told.unwrap_or(1 << 30).min(limit)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! What settings come to, and which are no settings.
+
+use std::time::Duration;
+
+use keyloom_store::Durability;
+
+use super::{Cache, Filter, Preset, Settings, free_memory};
+use crate::Location;
+
+fn read(text: &str) -> Result<Settings, String> {
+    text.parse::<Settings>().map_err(|error| error.to_string())
+}
+
+/// As section 10 of the composite-key specification has them.
+#[test]
+fn presets_have_their_values() {
+    let of = |preset: Preset| {
+        let Settings { write_buffer, filter, cache, durability, .. } = preset.settings();
+        (write_buffer.unwrap(), filter.unwrap(), cache.unwrap(), durability.unwrap())
+    };
+    assert_eq!(of(Preset::HighWrite), (10_000, Filter::Off, Cache::Off, Durability::Written));
+    assert_eq!(of(Preset::HighRead), (1_000, Filter::On, Cache::Percent(30), Durability::Synced));
+    assert_eq!(of(Preset::Balanced), (5_000, Filter::On, Cache::On, Durability::Synced));
+    for preset in Preset::ALL {
+        assert_eq!(read(&format!("preset={}", preset.name())).unwrap().effective(), preset.settings());
+    }
+}
+
+#[test]
+fn what_is_said_overrules_the_preset_and_what_comes_first_the_rest() {
+    let url = read("preset=high-read&cache=off").unwrap();
+    let file = read("preset=high-write&cache=256MB&cache_ttl=30s").unwrap();
+    let both = url.over(file).effective();
+    assert_eq!((both.preset, both.cache), (Some(Preset::HighRead), Some(Cache::Off)));
+    assert_eq!((both.filter, both.cache_ttl), (Some(Filter::On), Some(Duration::from_secs(30))));
+}
+
+#[test]
+fn settings_are_shown_as_they_are_read() {
+    for text in [
+        "",
+        "preset=balanced",
+        "durability=buffered&write_buffer=7&filter=1000&cache=30%&cache_ttl=90s&compression=zstd",
+        "filter=off&cache=123456&cache_ttl=100ms&compression=none",
+    ] {
+        assert_eq!(read(text).map(|settings| settings.to_string()), Ok(text.to_owned()));
+    }
+    let sizes = ["1", "2B", "3kB", "4MB", "5GB", "6KiB", "7M", "8GiB"].map(|size| {
+        let settings = read(&format!("cache={size}")).unwrap();
+        settings.cache.unwrap()
+    });
+    let bytes = [1, 2, 3_000, 4_000_000, 5_000_000_000, 6 << 10, 7 << 20, 8 << 30];
+    assert_eq!(sizes, bytes.map(Cache::Bytes));
+}
+
+#[test]
+fn what_is_wrong_is_told_with_the_choices() {
+    for (text, told) in [
+        (
+            "colour=red",
+            "there is no setting colour; the settings are: preset, durability, write_buffer, filter, cache, cache_ttl, \
+             compression",
+        ),
+        ("preset=fast", "there is no preset fast: write high-write, high-read or balanced"),
+        ("durability=maybe", "there is no durability maybe: write synced, written or buffered"),
+        ("write_buffer=0", "there is no write_buffer 0: write a number of writes, as in 10000"),
+        (
+            "filter=some",
+            "there is no filter some: write on, off or how many keys are expected, as in 1000000",
+        ),
+        (
+            "cache=lots",
+            "there is no cache lots: write on, off, bytes as in 256MB, or a share of the free memory as in 30%",
+        ),
+        ("cache_ttl=5", "there is no cache_ttl 5: write a time as in 5m, 30s or 100ms"),
+        ("compression=gzip", "there is no compression gzip: write none, lz4 or zstd"),
+    ] {
+        assert_eq!(read(text), Err(told.to_owned()));
+    }
+    for text in ["cache=0%", "cache=91%", "cache=1TB", "cache=99999999999GB", "cache_ttl=1d", "preset"] {
+        assert!(read(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn files_are_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keyloom.toml");
+    std::fs::write(
+        &path,
+        "# for the shop\npreset = \"high-read\"\n\n  cache=1GB # more\nwrite_buffer = 500\n",
+    )
+    .unwrap();
+    let read = Settings::read(&path).unwrap().to_string();
+    assert_eq!(read, "preset=high-read&write_buffer=500&cache=1000000000");
+    for (text, told) in
+        [("preset", "line 1: write name = value"), ("\nx = 1", "line 2: there is no setting x")]
+    {
+        std::fs::write(&path, text).unwrap();
+        assert!(Settings::read(&path).is_err_and(|error| error.to_string().contains(told)), "{text}");
+    }
+    assert!(Settings::read(&folder.path().join("none")).is_err());
+}
+
+#[test]
+fn layers_are_what_is_asked() {
+    let layers = read("preset=high-read&filter=1000").unwrap().layers();
+    assert_eq!(layers.filter.map(|filter| filter.keys), Some(1_000));
+    let cache = layers.cache.unwrap();
+    assert_eq!(cache.time_to_live, Duration::from_secs(300));
+    assert!(cache.bytes > free_memory() / 10 && cache.bytes < free_memory() / 2, "{}", cache.bytes);
+    assert_eq!(read("preset=high-write").unwrap().layers(), keyloom_layers::Layers::default());
+}
+
+#[cfg(feature = "lmdb")]
+#[test]
+fn files_are_opened_so() {
+    let options = |text: &str| read(text).unwrap().lmdb();
+    assert_eq!(options(""), keyloom_lmdb::Options::default());
+    let write = options("preset=high-write");
+    assert_eq!(write.durability, Durability::Written);
+    assert_eq!((write.log.unwrap().entries, write.exclusive), (10_000, false));
+    assert!(
+        options("preset=balanced").exclusive
+            && options("cache=1MB").exclusive
+            && options("filter=on").exclusive
+    );
+    let buffered = options("durability=buffered&write_buffer=50").durability;
+    assert!(matches!(buffered, Durability::Buffered { entries: 50, .. }));
+    assert!(Settings::check(read("durability=synced").unwrap(), &Location::Memory).is_err());
+    assert!(Settings::check(read("preset=high-write").unwrap(), &Location::Memory).is_ok());
+}
