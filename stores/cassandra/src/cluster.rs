@@ -209,6 +209,15 @@ pub trait Cluster: Send + Sync + 'static {
     /// Runs work beside the caller's. It may end with the process at any step.
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static);
 
+    /// Does work of many statements, and waits for it. An implementation may do it beside the caller's, where it is
+    /// cheaper to hear of answers: then it goes on when nobody waits for it any more.
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> impl Future<Output = Result<T, Fault>> + Send {
+        async { Ok(work.await) }
+    }
+
     /// The spaces that may have a map, in their order.
     fn spaces(&self) -> impl Future<Output = Result<Vec<Space>, Fault>> + Send;
 

@@ -49,8 +49,9 @@ impl<C: Cluster> ClusterStore<C> {
     }
 
     /// The values of keys, in their order.
-    pub(crate) async fn values(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, Error> {
-        let mut values: BTreeMap<&[u8], Option<Vec<u8>>> = keys.iter().map(|key| (*key, None)).collect();
+    pub(crate) async fn values(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let mut values: BTreeMap<&[u8], Option<Vec<u8>>> =
+            keys.iter().map(|key| (key.as_slice(), None)).collect();
         let asked = values.keys().filter(|key| is_key(key)).map(|key| key.to_vec()).collect();
         for (key, cell) in self.cells(asked).await.map_err(failed)? {
             if let Some(value) = values.get_mut(key.as_slice()) {
@@ -63,7 +64,7 @@ impl<C: Cluster> ClusterStore<C> {
             let entries = try_join_all(keys.iter().map(|key| self.entry(key))).await.map_err(failed)?;
             values.extend(keys.iter().copied().zip(entries));
         }
-        Ok(keys.iter().map(|key| values.get(key).cloned().flatten()).collect())
+        Ok(keys.iter().map(|key| values.get(key.as_slice()).cloned().flatten()).collect())
     }
 
     /// The value of a key that has no cell: an entry or a member.
@@ -84,23 +85,30 @@ impl<C: Cluster> ClusterStore<C> {
 
     /// The cells that decide which of these rows count.
     async fn cells_of<'r>(&self, rows: impl Iterator<Item = &'r Row>) -> Result<Cells, Fault> {
-        let mut keys: Vec<Vec<u8>> = rows.filter_map(cell::owner).map(|(key, _)| key.to_vec()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        self.cells(keys).await
+        self.cells(owners(rows)).await
     }
 
     async fn cells(&self, keys: Vec<Vec<u8>>) -> Result<Cells, Fault> {
+        if keys.is_empty() {
+            return Ok(Cells::new());
+        }
         let mut attempt = 0;
         loop {
             match self.cluster().cells(&keys).await {
-                _ if keys.is_empty() => return Ok(Cells::new()),
                 Ok(cells) => return Ok(keys.into_iter().zip(cells).collect()),
                 Err(Fault::Unknown(_)) if attempt < 3 => self.pause(attempt).await,
                 Err(fault) => return Err(fault),
             }
             attempt += 1;
         }
+    }
+
+    /// The first rows of a span, and the cells of their first group.
+    async fn chunk(&self, span: &Span, direction: Direction, wanted: usize) -> Result<(Rows, Cells), Fault> {
+        let found = self.order().scan(span, direction, wanted).await?;
+        let first = groups(&found.rows).into_iter().next().unwrap_or_default();
+        let cells = self.cells_of(first.iter()).await?;
+        Ok((found, cells))
     }
 
     /// One page of a scan.
@@ -115,9 +123,18 @@ impl<C: Cluster> ClusterStore<C> {
         let mut left = Some(span.clone()).filter(|span| !span.is_empty());
         let wanted = limits.rows.clamp(1, CHUNK);
         while let Some(part) = left {
-            let Rows { rows, rest } = self.order().scan(&part, direction, wanted).await.map_err(failed)?;
+            let chunk = self.near(|store| async move { store.chunk(&part, direction, wanted).await });
+            let (Rows { rows, rest }, first) = chunk.await.map_err(failed)?.map_err(failed)?;
+            let mut first = Some(first);
             for group in groups(&rows) {
-                let cells = self.cells_of(group.iter()).await.map_err(failed)?;
+                let cells = match first.take() {
+                    Some(cells) => cells,
+                    None => {
+                        let keys = owners(group.iter());
+                        let cells = self.near(|store| async move { store.cells(keys).await });
+                        cells.await.map_err(failed)?.map_err(failed)?
+                    }
+                };
                 self.clean(group.iter(), &cells);
                 for rows in group.chunk_by(|one, other| one.key == other.key) {
                     let Some(key) = rows.first().map(|row| row.key.as_slice()) else { continue };
@@ -186,6 +203,14 @@ impl<C: Cluster> ClusterStore<C> {
 /// Whether there can be such a key.
 fn is_key(key: &[u8]) -> bool {
     (1..=MAX_KEY).contains(&key.len())
+}
+
+/// The records that these rows are of.
+fn owners<'r>(rows: impl Iterator<Item = &'r Row>) -> Vec<Vec<u8>> {
+    let mut keys: Vec<Vec<u8>> = rows.filter_map(cell::owner).map(|(key, _)| key.to_vec()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// What the rows of a key say, by the cells of their records.

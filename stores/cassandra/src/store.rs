@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::Future;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -85,6 +86,16 @@ impl<C: Cluster> ClusterStore<C> {
         &self.0.order.shared.settings
     }
 
+    /// Does work near the connections: threads are woken to begin it and to hear of its end, not for each statement.
+    pub(crate) async fn near<T, W>(&self, work: impl FnOnce(Self) -> W) -> Result<T, Fault>
+    where
+        T: Send + 'static,
+        W: Future<Output = T> + Send + 'static,
+    {
+        // A cluster's futures are deep; in a box they do not make those around them deeper.
+        self.cluster().run(Box::pin(work(self.clone()))).await
+    }
+
     /// The cell of a key, in a few attempts: reading changes nothing.
     pub(crate) async fn cell(&self, key: &[u8], consistency: Consistency) -> Result<Option<Cell>, Fault> {
         let mut attempt = 0;
@@ -132,7 +143,9 @@ impl<C: Cluster> Read for ClusterStore<C> {
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T + Send,
     ) -> Result<Option<T>, Error> {
-        Ok(self.value(key).await?.as_deref().map(look))
+        let key = key.to_vec();
+        let value = self.near(|store| async move { store.value(&key).await }).await.map_err(failed)??;
+        Ok(value.as_deref().map(look))
     }
 
     async fn get_many<K: AsRef<[u8]> + Sync>(
@@ -140,8 +153,8 @@ impl<C: Cluster> Read for ClusterStore<C> {
         keys: &[K],
         mut look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> Result<(), Error> {
-        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        let values = self.values(&keys).await?;
+        let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.as_ref().to_vec()).collect();
+        let values = self.near(|store| async move { store.values(&keys).await }).await.map_err(failed)??;
         values.iter().enumerate().for_each(|(number, value)| look(number, value.as_deref()));
         Ok(())
     }
@@ -175,7 +188,8 @@ impl<C: Cluster> Store for ClusterStore<C> {
     }
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
-        self.write(&batch).await?;
+        let written = self.near(|store| async move { store.write(&batch).await }).await;
+        written.map_err(|fault| Error::Unknown(fault.to_string().into()))??;
         Ok(self.place())
     }
 

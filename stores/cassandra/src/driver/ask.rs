@@ -63,12 +63,32 @@ impl Asker {
         statement: &PreparedStatement,
         values: impl SerializeRow,
     ) -> Result<QueryResult, Fault> {
-        let bound = self.bind(what, statement, &values)?;
-        let mut patience = self.patience(what, Repeat::Always);
+        let mut bound = self.bind(what, statement, &values)?;
+        let mut patience = None;
         loop {
             match self.session.execute_bound_unpaged(&bound).await {
                 Ok(answer) => return Ok(answer),
-                Err(error) => patience.wait(error).await?,
+                Err(error) => self.insist(what, &mut bound, &mut patience, error).await?,
+            }
+        }
+    }
+
+    /// After the first error a statement is asked of a second node when the first is slow, and as often as patience
+    /// allows. Before, that would only cost: nearly every statement is answered at once.
+    async fn insist<'w>(
+        &self,
+        what: &'w str,
+        bound: &mut BoundStatement,
+        patience: &mut Option<Patience<'w>>,
+        error: ExecutionError,
+    ) -> Result<(), Fault> {
+        match patience {
+            Some(patience) => patience.wait(error).await,
+            None => {
+                bound.set_is_idempotent(true);
+                bound.set_request_timeout(None);
+                *patience = Some(self.patience(what, Repeat::Always));
+                Ok(())
             }
         }
     }
@@ -95,12 +115,12 @@ impl Asker {
         bound.set_page_size(PAGE);
         let mut all = Vec::new();
         let mut place = PagingState::start();
-        let mut patience = self.patience(what, Repeat::Always);
+        let mut patience = None;
         loop {
             let (result, next) = match self.session.execute_bound_single_page(&bound, place.clone()).await {
                 Ok(page) => page,
                 Err(error) => {
-                    patience.wait(error).await?;
+                    self.insist(what, &mut bound, &mut patience, error).await?;
                     continue;
                 }
             };
@@ -178,29 +198,33 @@ impl Asker {
             Repeat::Always => self.patience.plain,
             Repeat::IfNotDone => self.patience.conditional,
         };
-        Patience { what, repeat, end: Instant::now() + time, pause: PAUSE }
+        Patience::new(what, repeat, time)
     }
 }
 
 /// When a statement is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Repeat {
+pub(super) enum Repeat {
     Always,
     /// A conditional write, only if it was certainly not done.
     IfNotDone,
 }
 
 /// How long a statement is repeated.
-struct Patience<'w> {
+pub(super) struct Patience<'w> {
     what: &'w str,
     repeat: Repeat,
     end: Instant,
     pause: Duration,
 }
 
-impl Patience<'_> {
+impl<'w> Patience<'w> {
+    pub(super) fn new(what: &'w str, repeat: Repeat, time: Duration) -> Self {
+        Self { what, repeat, end: Instant::now() + time, pause: PAUSE }
+    }
+
     /// Waits until the statement is worth repeating, or says why it is not.
-    async fn wait(&mut self, error: ExecutionError) -> Result<(), Fault> {
+    pub(super) async fn wait(&mut self, error: ExecutionError) -> Result<(), Fault> {
         let safe = match verdict(&error) {
             Verdict::NotDone => true,
             Verdict::Unknown => self.repeat == Repeat::Always,

@@ -29,8 +29,10 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// What may be done more than once is asked of a second and a third node when the first is slow.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// How many must agree.
+/// How many must agree, and how soon.
 pub(super) struct Levels {
+    /// How long the first node that is asked may take.
+    pub(super) quick: Duration,
     /// For reads that finish or shut out what is undecided.
     pub(super) serial_read: Level,
     /// For conditional writes.
@@ -86,7 +88,7 @@ pub(super) async fn connect(config: &Config) -> Result<(Asker, Duration), Error>
         Error::Failed(format!("cannot reach the cluster at {}: {error}", config.nodes().join(", ")).into())
     })?;
     let lease = schema::prepare(&session, config).await?;
-    let levels = Levels { serial_read, conditional };
+    let levels = Levels { quick: SLOW.min(config.timeout), serial_read, conditional };
     let all = Statements::prepare(&session, &levels, config.keyspace())
         .await
         .map_err(|error| Error::Failed(format!("cannot prepare the statements: {error}").into()))?;

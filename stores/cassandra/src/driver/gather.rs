@@ -13,7 +13,7 @@ use super::statements::stored_kind;
 use super::{BATCH_ROWS, pieces};
 
 /// How many insertions into a partition are under way before others wait and go together.
-const UNDER_WAY: usize = 4;
+const UNDER_WAY: usize = 2;
 
 /// A partition of rows.
 pub(super) type Partition = (Space, Id);
@@ -112,3 +112,6 @@ async fn insert(
         pieces(&rows, size).map(|rows| rows.iter().map(values).collect()).collect();
     asker.batches("insert rows", &asker.all.insert, batches).await
 }
+
+#[cfg(test)]
+mod tests;

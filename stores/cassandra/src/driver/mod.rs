@@ -7,7 +7,7 @@
 //! gather    rows for one partition go together
 //! bytes     ids, lists and states as they are stored
 //! pin       conditional writes of a key go to one node, so that nodes do not compete
-//! threads   where the statements run, whatever executor asks
+//! threads   where the connections live and work of many statements is done, whatever executor asks
 //! ```
 
 mod ask;
@@ -82,14 +82,17 @@ impl Driver {
         self.lease
     }
 
-    /// Lets a statement run on the threads of the driver, and waits for it.
-    async fn run<T, W>(&self, work: impl FnOnce(Arc<Asker>) -> W) -> Result<T, Fault>
+    /// Asks a statement here, by the connections and clocks of the driver's threads.
+    async fn ask<T, W>(&self, work: impl FnOnce(Arc<Asker>) -> W) -> Result<T, Fault>
     where
-        T: Send + 'static,
-        W: Future<Output = Result<T, Fault>> + Send + 'static,
+        W: Future<Output = Result<T, Fault>> + Send,
     {
-        self.threads.run(work(self.asker.clone())).await.map_err(|gone| Fault::Unknown(gone.to_string()))?
+        self.threads.poll(work(self.asker.clone())).await.map_err(gone)?
     }
+}
+
+fn gone(gone: threads::Gone) -> Fault {
+    Fault::Unknown(gone.to_string())
 }
 
 impl Cluster for Driver {
@@ -115,8 +118,15 @@ impl Cluster for Driver {
         self.threads.spawn(work);
     }
 
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Fault> {
+        self.threads.run(work).await.map_err(gone)
+    }
+
     async fn spaces(&self) -> Result<Vec<Space>, Fault> {
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let rows: Vec<(Vec<u8>,)> = asker.rows("read the spaces", &asker.all.spaces, (0i8,)).await?;
             let space = |(bytes,): (Vec<u8>,)| match bytes.as_slice().try_into() {
                 Ok(space) => Ok(Space(space)),
@@ -128,7 +138,7 @@ impl Cluster for Driver {
     }
 
     async fn add_space(&self, space: Space) -> Result<(), Fault> {
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             asker.plain("add a space", &asker.all.add_space, (0i8, space.0)).await.map(drop)
         })
         .await
@@ -141,7 +151,7 @@ impl Cluster for Driver {
         consistency: Consistency,
     ) -> Result<Option<Range>, Fault> {
         let key = key.to_vec();
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let statement = asker.all.range_at.at(consistency);
             asker.row("find a range", statement, (space.0, key)).await?.map(range).transpose()
         })
@@ -155,7 +165,7 @@ impl Cluster for Driver {
         consistency: Consistency,
     ) -> Result<Option<Range>, Fault> {
         let key = key.map(<[u8]>::to_vec);
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let (what, all) = ("find a range", &asker.all);
             let found = match key {
                 Some(key) => asker.row(what, all.range_before.at(consistency), (space.0, key)).await?,
@@ -189,7 +199,7 @@ impl Cluster for Driver {
         let gone: Vec<Values> = gone
             .map(|range| Box::new((space.0, range.start.clone(), range.epoch.cast_signed())) as Values)
             .collect();
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let set = set.into_iter().map(|values| (&asker.all.set_range, values));
             let gone = gone.into_iter().map(|values| (&asker.all.drop_range, values));
             asker.conditional_batch("change a map", set.chain(gone).collect()).await
@@ -203,7 +213,7 @@ impl Cluster for Driver {
         if sends {
             self.threads.spawn(gather::send(self.asker.clone(), self.gather.clone(), partition));
         }
-        answer.await.unwrap_or_else(|_| Err(Fault::Unknown(threads::Gone.to_string())))
+        answer.await.unwrap_or_else(|_| Err(gone(threads::Gone)))
     }
 
     async fn delete(&self, space: Space, shard: Id, rows: &[(Vec<u8>, Id)]) -> Result<(), Fault> {
@@ -212,7 +222,7 @@ impl Cluster for Driver {
         };
         let batches =
             pieces(rows, |(key, _)| key.len()).map(|rows| rows.iter().map(values).collect()).collect();
-        self.run(|asker| async move { asker.batches("delete rows", &asker.all.delete, batches).await }).await
+        self.ask(|asker| async move { asker.batches("delete rows", &asker.all.delete, batches).await }).await
     }
 
     async fn rows(
@@ -228,7 +238,7 @@ impl Cluster for Driver {
         }
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let span = span.clone();
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let (what, all) = ("read rows", &asker.all);
             let (to_end, from) = match direction {
                 Direction::Forward => (&all.rows, &all.rows_from),
@@ -251,7 +261,7 @@ impl Cluster for Driver {
         }
         let time = self.wall().saturating_add(AHEAD);
         let span = span.clone();
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let (what, all) = ("delete a span", &asker.all);
             let shard = shard.bytes();
             match span.end {
@@ -267,7 +277,7 @@ impl Cluster for Driver {
 
     async fn cell(&self, key: &[u8], consistency: Consistency) -> Result<Option<Cell>, Fault> {
         let key = key.to_vec();
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let statement = asker.all.cell.at(consistency);
             asker.row("read a record", statement, (key,)).await?.map(cell).transpose()
         })
@@ -276,13 +286,14 @@ impl Cluster for Driver {
 
     async fn cells(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Cell>>, Fault> {
         let keys = keys.to_vec();
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let read = keys.into_iter().map(|key| {
                 let asker = Arc::clone(&asker);
-                async move {
+                // Large until it is boxed, and moved several times.
+                Box::pin(async move {
                     let statement = asker.all.cell.at(Consistency::Quorum);
                     asker.row("read records", statement, (key,)).await?.map(cell).transpose()
-                }
+                })
             });
             stream::iter(read).buffered(AT_ONCE).try_collect().await
         })
@@ -309,12 +320,12 @@ impl Cluster for Driver {
                 expected.as_ref().map(Id::bytes),
             ),
         )?;
-        self.run(|asker| async move { asker.conditional(what, &bound).await }).await
+        self.ask(|asker| async move { asker.conditional(what, &bound).await }).await
     }
 
     async fn claim(&self, key: &[u8], consistency: Consistency) -> Result<Option<Claim>, Fault> {
         let key = key.to_vec();
-        self.run(|asker| async move {
+        self.ask(|asker| async move {
             let statement = asker.all.claim.at(consistency);
             asker.row("read a claim", statement, (key,)).await?.map(claim).transpose()
         })
@@ -337,7 +348,7 @@ impl Cluster for Driver {
             }
             None => self.asker.bind(what, &all.drop_claim, &(key, expected))?,
         };
-        self.run(|asker| async move { asker.conditional(what, &bound).await }).await
+        self.ask(|asker| async move { asker.conditional(what, &bound).await }).await
     }
 }
 

@@ -7,11 +7,13 @@ use keyloom_store::Error;
 use scylla::client::session::Session;
 use scylla::errors::ExecutionError;
 use scylla::policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy};
+use scylla::response::query_result::QueryResult;
+use scylla::serialize::row::SerializeRow;
 use scylla::statement::unprepared::Statement;
 
 use crate::config::{Config, LEASE, Replication};
 
-use super::fault::fault;
+use super::ask::{Patience, Repeat};
 
 /// The tables, as the statements of [`Cluster`](crate::Cluster) need them. Deletions are remembered for ten days
 /// (`gc_grace_seconds`), on which the age of an unfinished split depends.
@@ -47,7 +49,7 @@ pub(super) async fn prepare(session: &Session, config: &Config) -> Result<Durati
             define(session, text, config.patience).await.map_err(failed)?;
         }
     }
-    let format = setting(session, keyspace, "format", FORMAT).await?;
+    let format = setting(session, config, "format", FORMAT).await?;
     if format != FORMAT {
         return Err(Error::Refused(
             format!(
@@ -62,7 +64,7 @@ pub(super) async fn prepare(session: &Session, config: &Config) -> Result<Durati
 /// The lease of the keyspace: whoever came first has set it, and all must keep to it.
 async fn lease(session: &Session, config: &Config) -> Result<Duration, Error> {
     let asked = config.lease().unwrap_or(LEASE).as_millis().to_string();
-    let lease = setting(session, config.keyspace(), "lease_ms", &asked).await?;
+    let lease = setting(session, config, "lease_ms", &asked).await?;
     if config.lease().is_some() && lease != asked {
         let keyspace = config.keyspace();
         return Err(Error::Refused(
@@ -79,38 +81,60 @@ async fn lease(session: &Session, config: &Config) -> Result<Duration, Error> {
 }
 
 /// A setting that is written once.
-async fn setting(session: &Session, keyspace: &str, name: &str, value: &str) -> Result<String, Error> {
-    let what = "read the settings of the keyspace";
-    let failed = |error: ExecutionError| Error::Failed(fault(what, &error).to_string().into());
-    let strange = |error: String| Error::Failed(format!("cannot {what}: {error}").into());
+async fn setting(session: &Session, config: &Config, name: &str, value: &str) -> Result<String, Error> {
+    let keyspace = config.keyspace();
     // Repeating it changes nothing: the first value stays.
-    let mut write =
-        Statement::new(format!("INSERT INTO {keyspace}.settings (name, value) VALUES (?, ?) IF NOT EXISTS"));
-    write.set_is_idempotent(true);
-    let mut read = Statement::new(format!("SELECT value FROM {keyspace}.settings WHERE name = ?"));
-    read.set_is_idempotent(true);
-    for statement in [None, Some((write, (name, value)))] {
-        if let Some((statement, values)) = statement {
-            session.query_unpaged(statement, values).await.map_err(failed)?;
+    let write = format!("INSERT INTO {keyspace}.settings (name, value) VALUES (?, ?) IF NOT EXISTS");
+    let read = format!("SELECT value FROM {keyspace}.settings WHERE name = ?");
+    for write in [None, Some(write)] {
+        if let Some(write) = write {
+            ask(session, config, write, (name, value)).await?;
         }
-        let result = session.query_unpaged(read.clone(), (name,)).await.map_err(failed)?;
-        let result = result.into_rows_result().map_err(|error| strange(error.to_string()))?;
-        let row: Option<(String,)> = result.maybe_first_row().map_err(|error| strange(error.to_string()))?;
+        let found = ask(session, config, read.clone(), (name,)).await?.into_rows_result();
+        let found = found.map_err(|error| strange(&error.to_string()))?;
+        let row: Option<(String,)> = found.maybe_first_row().map_err(|error| strange(&error.to_string()))?;
         if let Some((stored,)) = row {
             return Ok(stored);
         }
     }
-    Err(strange(format!("{name} is not there although it was written")))
+    Err(strange(&format!("{name} is not there although it was written")))
+}
+
+/// What is done with settings, for errors.
+const SETTINGS: &str = "read the settings of the keyspace";
+
+fn strange(error: &str) -> Error {
+    Error::Failed(format!("cannot {SETTINGS}: {error}").into())
+}
+
+/// Asks about a setting as often as it takes and patience allows.
+async fn ask(
+    session: &Session,
+    config: &Config,
+    text: String,
+    values: impl SerializeRow,
+) -> Result<QueryResult, Error> {
+    let mut statement = Statement::new(text);
+    statement.set_is_idempotent(true);
+    let mut patience = Patience::new(SETTINGS, Repeat::Always, config.patience);
+    loop {
+        match session.query_unpaged(statement.clone(), &values).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => {
+                patience.wait(error).await.map_err(|fault| Error::Failed(fault.to_string().into()))?
+            }
+        }
+    }
 }
 
 /// Changes the schema. All clients ask the same node: two that make one table at the same time on two nodes would make
-/// it with two ids, and what is written under one of them is lost. It takes a node far longer than other statements.
+/// it with two ids, and what is written under one of them is lost. For that reason it is not marked as one that may be
+/// asked of a second node when the first is slow. It takes a node far longer than other statements.
 async fn define(session: &Session, text: String, patience: Duration) -> Result<(), ExecutionError> {
     let state = session.get_cluster_state();
     let first =
         state.get_nodes_info().iter().filter(|node| node.is_connected()).min_by_key(|node| node.host_id);
     let mut statement = Statement::new(text);
-    statement.set_is_idempotent(true);
     statement.set_request_timeout(Some(patience));
     statement.set_load_balancing_policy(
         first.map(|node| SingleTargetLoadBalancingPolicy::new(NodeIdentifier::HostId(node.host_id), None)),

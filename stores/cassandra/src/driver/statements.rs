@@ -59,7 +59,7 @@ impl Statements {
         let row = format!(
             "SELECT key, id, kind, owner, base, value FROM {k}.rows WHERE space = ? AND shard = ? AND key >= ?"
         );
-        let plain = |text| plain(session, text);
+        let plain = |text| plain(session, levels, text);
         let read = |text| read(session, levels, text);
         let conditional = |text| conditional(session, levels, text);
         Ok(Self {
@@ -114,16 +114,19 @@ impl Statements {
     }
 }
 
-/// A statement that may be repeated: a row's insertion and its deletion both have the time in the row's id.
-async fn plain(session: &Session, text: String) -> Result<PreparedStatement, PrepareError> {
+/// A statement that may be repeated: a row's insertion and its deletion both have the time in the row's id. It is given
+/// little time at first, and then asked [more patiently](super::ask::Asker::plain).
+async fn plain(session: &Session, levels: &Levels, text: String) -> Result<PreparedStatement, PrepareError> {
     let mut statement = session.prepare(text).await?;
-    statement.set_is_idempotent(true);
+    statement.set_request_timeout(Some(levels.quick));
+    // What columns an answer has need not be told with each: tables of one form never change.
+    statement.set_use_cached_result_metadata(true);
     Ok(statement)
 }
 
 /// A statement that reads.
 async fn read(session: &Session, levels: &Levels, text: String) -> Result<Read, PrepareError> {
-    let quorum = plain(session, text).await?;
+    let quorum = plain(session, levels, text).await?;
     let mut serial = quorum.clone();
     serial.set_consistency(levels.serial_read);
     Ok(Read { quorum, serial })

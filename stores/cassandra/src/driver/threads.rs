@@ -1,6 +1,7 @@
-//! The threads that statements run on.
+//! The threads that connections live on.
 
 use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
 use std::pin::pin;
 use std::task::Context;
 use std::time::Duration;
@@ -35,8 +36,23 @@ impl Threads {
             .map_err(|error| Error::Failed(format!("cannot start the driver's threads: {error}").into()))
     }
 
+    /// Does work there and waits for it here: one thread hears the answers of all its statements.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Gone> {
+        let Self(Some(runtime)) = self else { return Err(Gone) };
+        match runtime.spawn(work).await {
+            Ok(done) => Ok(done),
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => Err(Gone),
+            },
+        }
+    }
+
     /// Does work here, by the clocks and connections there. No thread has to be woken to begin it or to hear of its end.
-    pub(super) async fn run<T>(&self, work: impl Future<Output = T> + Send) -> Result<T, Gone> {
+    pub(super) async fn poll<T>(&self, work: impl Future<Output = T> + Send) -> Result<T, Gone> {
         let Self(Some(runtime)) = self else { return Err(Gone) };
         let mut work = pin!(work);
         let poll = |context: &mut Context<'_>| {
@@ -56,7 +72,7 @@ impl Threads {
     /// Waits.
     pub(super) async fn sleep(&self, time: Duration) {
         // A timer must be made where it ticks.
-        let _ = self.run(async move { tokio::time::sleep(time).await }).await;
+        let _ = self.poll(async move { tokio::time::sleep(time).await }).await;
     }
 }
 

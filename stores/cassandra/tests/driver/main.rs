@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "tests, which clippy does not see as such")]
 
 mod executors;
+mod gather;
 mod kept;
 mod order;
 mod records;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     for (name, cases) in [
         ("session", session::cases()),
         ("order", order::cases()),
+        ("gather", gather::cases()),
         ("records", records::cases()),
         ("kept", kept::cases()),
         ("executors", executors::cases()),

@@ -57,7 +57,7 @@ fn a_node_that_is_not_there_is_named() -> Outcome {
 }
 
 fn missing_replicas_are_told() -> Outcome {
-    let url = url(&fresh(), "&patience=1s").replace("replication=1", "replication=3");
+    let url = url(&fresh(), "&patience=8s").replace("replication=1", "replication=3");
     let error = Driver::connect(&url.parse()?).wait().err().map(|error| error.to_string());
     assert!(error.as_ref().is_some_and(|error| error.contains("fewer replicas")), "{error:?}");
     Ok(())

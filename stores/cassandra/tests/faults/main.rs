@@ -3,6 +3,7 @@
 //! ```text
 //! nodes     the cluster: nodes are killed, stopped, parted and brought back
 //! client    a process that changes records, unique values and members, and writes down what it did and saw
+//! splitters two who change the same ranges at the same time
 //! history   whether one order explains what all of them did to a record
 //! unknown   what the driver says of statements while no node answers
 //! after     what must be so when it is quiet again
@@ -18,6 +19,7 @@ mod history;
 mod log;
 mod nodes;
 mod scenario;
+mod splitters;
 mod unknown;
 
 use std::process::ExitCode;
@@ -36,9 +38,14 @@ fn main() -> ExitCode {
     match nodes::Nodes::given() {
         None => println!("no faults: {} names no cluster: ./test cluster starts one", nodes::CLUSTER),
         Some(nodes) => {
-            let silent = nodes.clone();
-            trials
-                .push(Trial::test("faults::no_node_answers", move || Ok(unknown::no_node_answers(&silent)?)));
+            let cases: [(&str, fn(&nodes::Nodes) -> scenario::Outcome); 2] = [
+                ("no_node_answers", unknown::no_node_answers),
+                ("a_client_comes_while_nodes_sleep", unknown::a_client_comes_while_nodes_sleep),
+            ];
+            for (name, case) in cases {
+                let nodes = nodes.clone();
+                trials.push(Trial::test(format!("faults::{name}"), move || Ok(case(&nodes)?)));
+            }
             for scenario in scenario::all().into_iter().filter(|scenario| scenario.fits(&nodes)) {
                 let nodes = nodes.clone();
                 trials.push(Trial::test(format!("faults::{}", scenario.name()), move || {

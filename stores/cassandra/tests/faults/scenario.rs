@@ -12,6 +12,7 @@ use crate::after;
 use crate::client::{Keys, WORD};
 use crate::log::now;
 use crate::nodes::Nodes;
+use crate::splitters;
 
 pub(crate) type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
 
@@ -33,7 +34,7 @@ pub(crate) struct Scenario {
 }
 
 pub(crate) fn all() -> Vec<Scenario> {
-    let all: [(&'static str, bool, Fault); 7] = [
+    let all: [(&'static str, bool, Fault); 8] = [
         ("all_is_well", false, |_, _| Ok(())),
         ("a_node_is_killed_and_comes_back", false, |nodes, clients| {
             nodes.tell(&["kill", "2"])?;
@@ -50,6 +51,7 @@ pub(crate) fn all() -> Vec<Scenario> {
             clients.must_go_on(Duration::from_secs(12));
             nodes.tell(&["heal"])
         }),
+        ("two_splitters_race", false, |_, clients| splitters::race(&clients.url, Keys(clients.keys))),
         ("clients_are_killed_at_work", false, |_, clients| {
             for _ in 0..5 {
                 clients.kill(0)?;
