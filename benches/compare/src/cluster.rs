@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use self::keyloom::Keyloom;
-use crate::report::{Figure, median, progress};
+use crate::report::{Figure, Unit, median, progress};
 use hand::Hand;
 use layout::{Keys, keyspaces};
 
@@ -179,7 +179,7 @@ impl Works<'_> {
         for (system, times) in [Keyloom::NAME, Hand::NAME].into_iter().zip(times) {
             let times: Vec<Duration> = times.into_iter().skip(1).collect();
             let value = count as f64 / median(times).as_secs_f64();
-            self.figures.push(Figure { work, system, value });
+            self.figures.push(Figure::new(work, system, Unit::PerSecond, value));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use keyloom::key::{DecodeKey, EncodeKey, KeyStr, Uuid};
 use serde::Serialize;
 
-use crate::report::{Figure, median};
+use crate::report::{Figure, Unit, median};
 
 /// The fields of one key.
 struct Row {
@@ -222,6 +222,6 @@ fn interleave<F: Fn()>(
     let figure = |time: std::time::Duration| time.as_nanos() as f64 / count as f64;
     systems
         .into_iter()
-        .map(|(system, _, times)| Figure { work, system, value: figure(median(times)) })
+        .map(|(system, _, times)| Figure::new(work, system, Unit::Ns, figure(median(times))))
         .collect()
 }

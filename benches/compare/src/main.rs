@@ -1,26 +1,54 @@
 //! Keyloom beside its peers: the same work, in one run, interleaved, medians.
 //!
-//! `cargo run --release -p compare -- keys --json keys.json`
+//! `cargo run --release -p keyloom-compare -- keys --json keys.json`
 //!
-//! `cargo run --release -p compare -- tables --json tables.json`
+//! `cargo run --release -p keyloom-compare -- tables --json tables.json`
 //!
-//! `cargo run --release -p compare -- cluster --url cassandra://127.0.0.1/compare?replication=1 --json cluster.json`
+//! `cargo run --release -p keyloom-compare -- all --json all.json`
+//!
+//! `cargo run --release -p keyloom-compare -- readme all.json`
+//!
+//! `cargo run --release -p keyloom-compare -- layers --json layers.json`
+//!
+//! `cargo run --release -p keyloom-compare -- cluster --url cassandra://127.0.0.1/compare?replication=1 --json cluster.json`
 
+mod all;
 mod cluster;
 mod keys;
+mod layers;
+mod readme;
 mod report;
-mod tables;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use report::Unit;
+use keyloom_workload::allocated::Counting;
+use serde_json::json;
+
+/// Counts what an operation allocates; while it does not, it costs all systems the same load and branch.
+#[global_allocator]
+static HEAP: Counting = Counting;
+
+/// The works of the suite `tables`.
+const TABLES: [&str; 11] = [
+    "load",
+    "get",
+    "miss",
+    "prefix100",
+    "range20",
+    "range20_rev",
+    "index20",
+    "full_scan",
+    "single_write",
+    "synced16",
+    "synced64",
+];
 
 /// Measures Keyloom beside its peers: the same work, in one run, interleaved.
 #[derive(Parser)]
 #[command(
-    after_help = "Examples:\n  cargo run --release -p compare -- keys --json keys.json\n  cargo run --release -p compare -- tables --json tables.json\n  cargo run --release -p compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
+    after_help = "Examples:\n  cargo run --release -p keyloom-compare -- keys --json keys.json\n  cargo run --release -p keyloom-compare -- tables --json tables.json\n  cargo run --release -p keyloom-compare -- all --json all.json\n  cargo run --release -p keyloom-compare -- all --only get,range20 --systems keyloom-lmdb,raw-lmdb\n  cargo run --release -p keyloom-compare -- readme all.json\n  cargo run --release -p keyloom-compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -43,9 +71,9 @@ enum Suite {
     },
     /// Tables with an index: Keyloom on LMDB beside LMDB by hand and SQLite
     Tables {
-        /// How many records
-        #[arg(long, default_value_t = 1_000_000)]
-        rows: usize,
+        /// How many orders: 1000000, 10M, 100k
+        #[arg(long, default_value = "1M", value_parser = keyloom_workload::count)]
+        count: usize,
         /// How many rounds the median is taken over
         #[arg(long, default_value_t = 5)]
         rounds: usize,
@@ -53,8 +81,13 @@ enum Suite {
         /// temporary files if not given
         #[arg(long, value_name = "FOLDER")]
         folder: Option<PathBuf>,
-        /// Run only these works, for a look at one of them
-        #[arg(long, value_name = "WORK", value_delimiter = ',')]
+        #[arg(
+            long,
+            value_name = "WORK",
+            value_delimiter = ',',
+            help = "Run only these works: load, get, miss, prefix100, range20, range20_rev, index20, full_scan, \
+                    single_write, synced16, synced64"
+        )]
         only: Vec<String>,
         #[arg(
             long,
@@ -62,6 +95,59 @@ enum Suite {
             help = r#"Also write the figures to this file, as an array of {"work", "system", "per_second"}"#
         )]
         json: Option<PathBuf>,
+    },
+    /// Everything that Keyloom is beside: in memory, embedded, and in Go
+    All {
+        /// How many orders: 1000000, 10M, 100k
+        #[arg(long, default_value = "1M", value_parser = keyloom_workload::count)]
+        count: usize,
+        /// How many rounds the median is taken over
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Where the files go, in a folder that is removed at the end; they should be on a disk. The system's folder for
+        /// temporary files if not given
+        #[arg(long, value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+        #[arg(
+            long,
+            value_name = "WORK",
+            value_delimiter = ',',
+            help = "Run only these works: memory10k, load, get, miss, prefix100, range20, range20_rev, index20, \
+                    full_scan, single_write, synced16, synced64, sustained_write"
+        )]
+        only: Vec<String>,
+        /// Run only these systems
+        #[arg(long, value_name = "SYSTEM", value_delimiter = ',')]
+        systems: Vec<String>,
+        #[arg(
+            long,
+            value_name = "FILE",
+            help = r#"Also write the figures to this file, as {"count", "rounds", "cores", "figures"}, where "figures" is an array of {"work", "system", "per_second" or "bytes", "promise"}"#
+        )]
+        json: Option<PathBuf>,
+    },
+    /// The layers in front of a store, each on and off: gets that are hot, cold and in vain, prefixes, single writes
+    Layers {
+        /// How many records
+        #[arg(long, default_value_t = 200_000)]
+        rows: usize,
+        /// How many rounds the median is taken over
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+        /// Where the files are made
+        #[arg(long)]
+        folder: Option<PathBuf>,
+        #[arg(
+            long,
+            value_name = "FILE",
+            help = r#"Also write the figures to this file, as an array of {"work", "system", "per_second"}"#
+        )]
+        json: Option<PathBuf>,
+    },
+    /// Prints the README's tables, from a file that `all` wrote
+    Readme {
+        /// What `all --json` wrote
+        file: PathBuf,
     },
     /// The store on a Cassandra cluster, beside the same statements by hand; what splits and shards cost
     Cluster {
@@ -94,20 +180,51 @@ fn main() -> ExitCode {
 }
 
 fn run(suite: Suite) -> Result<(), String> {
-    let (figures, unit, ours, json) = match suite {
+    let said = |error: keyloom_workload::Error| error.to_string();
+    let (figures, ours, json, about) = match suite {
         Suite::Keys { count, rounds, json } => {
-            (keys::measure(count.max(1), rounds.max(1)), Unit::Ns, "keyloom", json)
+            (keys::measure(count.max(1), rounds.max(1)), vec!["keyloom"], json, None)
         }
-        Suite::Tables { rows, rounds, folder, only, json } => {
+        Suite::Tables { count, rounds, folder, only, json } => {
             let folder = folder.unwrap_or_else(std::env::temp_dir);
-            let figures = tables::measure(rows.max(1), rounds.max(1), &folder, &only);
-            (figures.map_err(|error| error.to_string())?, Unit::PerSecond, "keyloom-lmdb", json)
+            let works = if only.is_empty() { TABLES.map(str::to_owned).to_vec() } else { only };
+            let systems = all::TABLES.map(str::to_owned).to_vec();
+            let scale = all::Scale { count: count.max(1), rounds: rounds.max(1), only: works, systems };
+            let figures = all::measure(&scale, &folder).map_err(said)?;
+            (figures, vec!["keyloom-lmdb", "keyloom-buffered"], json, None)
+        }
+        Suite::All { count, rounds, folder, only, systems, json } => {
+            let folder = folder.unwrap_or_else(std::env::temp_dir);
+            let scale = all::Scale { count: count.max(1), rounds: rounds.max(1), only, systems };
+            let figures = all::measure(&scale, &folder).map_err(said)?;
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            let about = json!({"count": scale.count, "rounds": scale.rounds, "cores": cores});
+            (figures, vec!["keyloom-lmdb", "keyloom-memory", "keyloom-buffered"], json, Some(about))
+        }
+        Suite::Layers { rows, rounds, folder, json } => {
+            let folder = folder.unwrap_or_else(std::env::temp_dir);
+            let figures = layers::measure(rows.max(1_000), rounds.max(1), &folder);
+            let figures = figures.map_err(|error| error.to_string())?;
+            print!("{}", layers::table(&figures));
+            return json.map_or(Ok(()), |path| report::write(&report::json(&figures), &path));
         }
         Suite::Cluster { url, count, rounds, json } => {
             let figures = cluster::measure(&url, count.max(200), rounds.max(1));
-            (figures.map_err(|error| error.to_string())?, Unit::PerSecond, "keyloom", json)
+            (figures.map_err(|error| error.to_string())?, vec!["keyloom"], json, None)
+        }
+        Suite::Readme { file } => {
+            print!("{}", readme::of(&file).map_err(said)?);
+            return Ok(());
         }
     };
-    print!("{}", report::table(&figures, unit, ours));
-    json.map_or(Ok(()), |path| report::write_json(&figures, unit, &path))
+    print!("{}", report::table(&figures, &ours));
+    let Some(path) = json else { return Ok(()) };
+    let mut written = report::json(&figures);
+    if let Some(mut about) = about {
+        if let Some(about) = about.as_object_mut() {
+            about.insert("figures".to_owned(), written);
+        }
+        written = about;
+    }
+    report::write(&written, &path)
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use keyloom_cassandra::{ClusterStore, Config, Driver, Order, Settings};
+use keyloom_cassandra::simulation::{Asked, Observed};
+use keyloom_cassandra::{Cluster, ClusterStore, Config, Driver, Order, Settings};
 use keyloom_store::{About, Batch, Read, Store};
 
 use super::Error;
-use super::counted::Counted;
+use super::counted::Counter;
 use super::layout::Keys;
 
 /// How many write while a shard is split.
@@ -22,10 +23,11 @@ const LOOKUPS: u64 = 2_000;
 /// How many ranges are remembered where that is less than there are.
 const FEW: usize = 16;
 
-type Counting = ClusterStore<Counted>;
-
-/// A store that counts its statements, with so many ranges remembered.
-async fn open(url: &str, cache: usize) -> Result<(Order<Counted>, Counting), Error> {
+/// A store whose statements are counted, with so many ranges remembered.
+async fn open(
+    url: &str,
+    cache: usize,
+) -> Result<(Order<impl Cluster>, ClusterStore<impl Cluster>, Counter), Error> {
     let config: Config = url.parse()?;
     let driver = Driver::connect(&config).await?;
     let settings = Settings {
@@ -37,13 +39,16 @@ async fn open(url: &str, cache: usize) -> Result<(Order<Counted>, Counting), Err
         split_bytes: usize::MAX,
         ..Settings::default()
     };
-    let order = Order::new(Arc::new(Counted::new(driver)), settings);
-    Ok((order.clone(), ClusterStore::new(order)))
+    let counter = Counter::default();
+    let counting = counter.clone();
+    let cluster = Observed::new(driver, move |asked: Asked| counting.count(asked));
+    let order = Order::new(Arc::new(cluster), settings);
+    Ok((order.clone(), ClusterStore::new(order), counter))
 }
 
 /// Prints how long writes take before, while and after the shard that they go to is split in its middle.
 pub(super) async fn splitting(url: &str, keys: Keys) -> Result<(), Error> {
-    let (order, store) = open(url, 10_000).await?;
+    let (order, store, counter) = open(url, 10_000).await?;
     let key = move |number: u64| {
         // All over the shard.
         let place = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -72,10 +77,10 @@ pub(super) async fn splitting(url: &str, keys: Keys) -> Result<(), Error> {
     while next.load(Ordering::Relaxed) < RECORDS {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let mut marks = vec![(next.load(Ordering::Relaxed), Instant::now(), order.cluster().statements())];
+    let mut marks = vec![(next.load(Ordering::Relaxed), Instant::now(), counter.statements())];
     let mut mark = |now: usize| {
         phase.store(now, Ordering::Relaxed);
-        marks.push((next.load(Ordering::Relaxed), Instant::now(), order.cluster().statements()));
+        marks.push((next.load(Ordering::Relaxed), Instant::now(), counter.statements()));
     };
     mark(1);
     tokio::time::sleep(AROUND).await;
@@ -115,7 +120,7 @@ pub(super) async fn splitting(url: &str, keys: Keys) -> Result<(), Error> {
 pub(super) async fn lookups(url: &str, keys: Keys) -> Result<(), Error> {
     println!("lookups of {LOOKUPS} members, one after the other:");
     for (place, shards, cache) in [(4, 1_u32, 10_000), (5, 10, 10_000), (6, 100, 10_000), (7, 100, FEW)] {
-        let (order, store) = open(url, cache).await?;
+        let (order, store, counter) = open(url, cache).await?;
         let key = |number: u32| [keys.space(place).as_slice(), &number.to_be_bytes()].concat();
         let boundaries: Vec<_> = (1..shards).map(|shard| key(u32::MAX / shards * shard)).collect();
         order.presplit(&boundaries).await.map_err(|fault| fault.to_string())?;
@@ -127,7 +132,7 @@ pub(super) async fn lookups(url: &str, keys: Keys) -> Result<(), Error> {
             store.commit(batch).await?;
         }
         let mut times = Vec::new();
-        let before = order.cluster().statements();
+        let before = counter.statements();
         for number in 0..count {
             // No two that follow each other in one shard.
             let member = member(number.wrapping_mul(7_919) % count);
@@ -135,7 +140,7 @@ pub(super) async fn lookups(url: &str, keys: Keys) -> Result<(), Error> {
             store.get(&member, |_| ()).await?.ok_or("a member is not there")?;
             times.push(start.elapsed());
         }
-        let statements = order.cluster().statements().since(before).each(times.len());
+        let statements = counter.statements().since(before).each(times.len());
         times.sort_unstable();
         let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
         println!(

@@ -1,0 +1,231 @@
+//! The layers of `keyloom::layers`, each on and off, in memory and on LMDB: where each wins, and what it costs elsewhere.
+//!
+//! ```text
+//! (user, number) → note     some 400 bytes of text
+//! ```
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use keyloom::key::Value;
+use keyloom::schema::Table as Definition;
+use keyloom::{Document, Query, Table, Url, UrlStore, Wait, field};
+
+use crate::report::{Figure, Unit, median, progress};
+
+type Error = Box<dyn std::error::Error>;
+
+/// The settings that are compared, by name. The cache is smaller than the table and larger than what is hot.
+const SYSTEMS: [(&str, &str); 6] = [
+    ("plain", ""),
+    ("filter", "filter=on"),
+    ("cache", "cache=16MB"),
+    ("lz4", "compression=lz4"),
+    ("zstd", "compression=zstd"),
+    ("all", "filter=on&cache=16MB&compression=lz4"),
+];
+
+/// How many records a user has.
+const EACH: usize = 100;
+
+/// A table that is opened in one way.
+struct Open {
+    name: &'static str,
+    notes: Table<UrlStore>,
+    rows: usize,
+}
+
+/// Numbers that only look random, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 11).unwrap_or_default() % end.max(1)
+    }
+}
+
+/// A piece of work: how many questions it asked.
+type Work = fn(&Open, &mut Random) -> Result<usize, Error>;
+
+const WORKS: [(&str, &str, Work); 10] = [
+    ("memory", "memory get hot", hot),
+    ("memory", "memory get cold", cold),
+    ("memory", "memory miss", miss),
+    ("memory", "memory prefix", prefix),
+    ("memory", "memory write", write),
+    ("lmdb", "lmdb get hot", hot),
+    ("lmdb", "lmdb get cold", cold),
+    ("lmdb", "lmdb miss", miss),
+    ("lmdb", "lmdb prefix", prefix),
+    ("lmdb", "lmdb write", write),
+];
+
+/// Runs every work with every setting, `rounds` times, one setting after the other in each round.
+pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<Figure>, Error> {
+    let folder = tempfile::tempdir_in(folder)?;
+    let mut figures = Vec::new();
+    for base in ["memory", "lmdb"] {
+        let open = |(name, settings): &(&'static str, &str)| {
+            let url = match base {
+                "memory" => format!("memory:?{settings}"),
+                _ => format!("{}?durability=written&{settings}", folder.path().join(name).display()),
+            };
+            open(name, &url, rows)
+        };
+        let systems = SYSTEMS.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        for (_, name, work) in WORKS.iter().filter(|(of, ..)| *of == base) {
+            let mut times: Vec<Vec<Duration>> = systems.iter().map(|_| Vec::new()).collect();
+            // The first round fills the caches and is not counted.
+            for round in 0..=rounds {
+                progress(name, round, rounds);
+                for (system, times) in systems.iter().zip(&mut times) {
+                    let (mut random, start) = (Random(88_172_645_463_325_252 + round as u64), Instant::now());
+                    let asked = u32::try_from(work(system, &mut random)?)?;
+                    let time = start.elapsed() / asked.max(1);
+                    times.extend((round > 0).then_some(time));
+                }
+            }
+            for (system, times) in systems.iter().zip(times) {
+                let value = 1.0 / median(times).as_secs_f64();
+                figures.push(Figure::new(name, system.name, Unit::PerSecond, value));
+            }
+        }
+        for system in &systems {
+            let stats = system.notes.database().store().stats();
+            eprintln!("{base} {}: {stats:?}", system.name);
+        }
+    }
+    Ok(figures)
+}
+
+/// A line for each work, with the operations a second of each setting and how many times those of `plain` they are.
+pub(crate) fn table(figures: &[Figure]) -> String {
+    let mut table = format!("| {:<15} |", "a second");
+    table.extend(SYSTEMS.map(|(name, _)| format!(" {name:>18} |")));
+    table += "\n|-----------------|";
+    SYSTEMS.iter().for_each(|_| table += "-------------------:|");
+    table += "\n";
+    for (_, work, _) in WORKS {
+        let of_work: Vec<&Figure> = figures.iter().filter(|figure| figure.work == work).collect();
+        let Some(plain) = of_work.first().map(|figure| figure.value) else { continue };
+        let _ = write!(table, "| {work:<15} |");
+        for Figure { value, .. } in of_work {
+            let _ = write!(table, " {value:>9.0} ({:>4.2} ×) |", value / plain);
+        }
+        table += "\n";
+    }
+    table
+}
+
+fn open(name: &'static str, url: &str, rows: usize) -> Result<Open, Error> {
+    let definition = Definition::named("notes")
+        .column("user", "str")
+        .column("number", "i64")
+        .column("note", "str")
+        .key(["user", "number"]);
+    let database = url.parse::<Url>()?.open().wait()?;
+    let notes = database.open_table(definition).wait()?;
+    notes.load((0..rows).map(document), |_| ()).wait()?;
+    database.store().fill().wait();
+    Ok(Open { name, notes, rows })
+}
+
+fn key(row: usize) -> (String, i64) {
+    (format!("U{:06}", row / EACH), i64::try_from(row % EACH).unwrap_or_default())
+}
+
+fn document(row: usize) -> Document {
+    const WORDS: [&str; 16] = [
+        "order",
+        "delivered",
+        "customer",
+        "parcel",
+        "address",
+        "returned",
+        "invoice",
+        "street",
+        "paid",
+        "late",
+        "called",
+        "again",
+        "refund",
+        "agreed",
+        "stock",
+        "waiting",
+    ];
+    let mut random = Random(row as u64 * 2_654_435_769 + 1);
+    let words = (0..60).filter_map(|_| WORDS.get(random.below(WORDS.len())).copied());
+    let (user, number) = key(row);
+    Document::new()
+        .with("user", user)
+        .with("number", number)
+        .with("note", words.collect::<Vec<_>>().join(" "))
+}
+
+/// Asks for so many keys; returns how many there were.
+fn get(open: &Open, count: usize, mut key: impl FnMut() -> (String, i64)) -> Result<usize, Error> {
+    let mut found = 0;
+    for _ in 0..count {
+        let (user, number) = key();
+        let look = |row: &keyloom::Row<'_>| Ok(matches!(row.get("note")?, Value::Str(_)));
+        let key = [Value::from(user.as_str()), number.into()];
+        found += usize::from(open.notes.get_with(key, look).wait()?.unwrap_or_default());
+    }
+    Ok(found)
+}
+
+fn all_or_none(found: usize, count: usize, wanted: usize) -> Result<usize, Error> {
+    if found == wanted { Ok(count) } else { Err(format!("{found} found, and {wanted} should be").into()) }
+}
+
+/// The same thousand records again and again.
+fn hot(open: &Open, random: &mut Random) -> Result<usize, Error> {
+    let few = open.rows.min(1_000);
+    let found = get(open, 20_000, || key(random.below(few) * (open.rows / few)))?;
+    all_or_none(found, 20_000, 20_000)
+}
+
+/// Any record.
+fn cold(open: &Open, random: &mut Random) -> Result<usize, Error> {
+    let found = get(open, 20_000, || key(random.below(open.rows)))?;
+    all_or_none(found, 20_000, 20_000)
+}
+
+/// Records that are not there, among those that are.
+fn miss(open: &Open, random: &mut Random) -> Result<usize, Error> {
+    let found = get(open, 20_000, || {
+        let (user, number) = key(random.below(open.rows));
+        (user, number + 1_000_000 + i64::try_from(random.below(1_000_000)).unwrap_or_default())
+    })?;
+    all_or_none(found, 20_000, 0)
+}
+
+/// All records of a user.
+fn prefix(open: &Open, random: &mut Random) -> Result<usize, Error> {
+    for _ in 0..500 {
+        let (user, _) = key(random.below(open.rows));
+        let mut rows = 0;
+        let visit = |row: &keyloom::Row<'_>| {
+            rows += usize::from(matches!(row.get("note")?, Value::Str(_)));
+            Ok(std::ops::ControlFlow::Continue(()))
+        };
+        open.notes.each(&Query::new().filter(field("user").eq(user)), visit).wait()?;
+        if rows < EACH.min(open.rows) {
+            return Err(format!("{rows} rows of a user").into());
+        }
+    }
+    Ok(500)
+}
+
+/// Writes a record anew.
+fn write(open: &Open, random: &mut Random) -> Result<usize, Error> {
+    for _ in 0..5_000 {
+        let row = random.below(open.rows);
+        open.notes.put(document(row)).wait()?;
+    }
+    Ok(5_000)
+}

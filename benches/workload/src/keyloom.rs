@@ -1,0 +1,177 @@
+//! Keyloom on any of its stores, through the public API.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use keyloom::key::Value;
+use keyloom::schema::{Index, Table as Definition, TableBuilder};
+use keyloom::store::{Direction, Limits, Store};
+use keyloom::{Database, Document, Query, Row, Table, Wait, field};
+
+use crate::{Ask, Error, Order, Reads, Tally, Writes};
+
+/// The orders in a database of Keyloom.
+#[derive(Debug)]
+pub struct Keyloom<S> {
+    orders: Table<S>,
+}
+
+/// The table as the composite-key specification has it: the key, an amount and a status.
+pub(crate) fn bare() -> TableBuilder {
+    Definition::named("orders")
+        .column("user_id", "str")
+        .column("order_date", "timestamp")
+        .column("order_id", "uuid")
+        .column("amount", "i64")
+        .column("status", "str")
+        .key(["user_id", "order_date", "order_id"])
+}
+
+pub(crate) fn bare_document(order: &Order) -> Document {
+    Document::new()
+        .with("user_id", order.user.to_string())
+        .with("order_date", order.date())
+        .with("order_id", order.id)
+        .with("amount", order.amount)
+        .with("status", order.status)
+}
+
+fn definition() -> TableBuilder {
+    bare().column("note", "str").index(Index::on(["status", "order_date"]))
+}
+
+fn document(order: &Order) -> Document {
+    // A copy, as a note that came over a network would be.
+    bare_document(order).with("note", order.note.to_owned())
+}
+
+/// An order's values, with its user given apart: borrowed where the order stays.
+fn row<'o>(order: &Order, user: Value<'o>) -> [Value<'o>; 6] {
+    [user, order.date().into(), order.id.into(), order.amount.into(), order.status.into(), order.note.into()]
+}
+
+pub(crate) fn key(order: &Order) -> [Value<'_>; 3] {
+    [order.user.as_ref().into(), order.date().into(), order.id.into()]
+}
+
+fn look(row: &Row<'_>, tally: &mut Tally) -> Result<(), keyloom::Error> {
+    if let (Value::Int(amount), Value::Str(note)) = (row.get("amount")?, row.get("note")?) {
+        tally.add(amount, note.as_bytes());
+    }
+    Ok(())
+}
+
+impl<S: Store> Keyloom<S> {
+    /// A database with the table, which is made if it is not there.
+    pub fn open(store: S) -> Result<Self, Error> {
+        let orders = Database::open(store).wait()?.open_table(definition()).wait()?;
+        Ok(Self { orders })
+    }
+
+    /// Loads orders that come in no order.
+    pub fn load(&self, orders: &[Order]) -> Result<(), Error> {
+        self.load_rows(orders.iter().map(|order| row(order, order.user.as_ref().into())))
+    }
+
+    /// The same of orders that are made on the way.
+    pub fn load_all(&self, orders: impl IntoIterator<Item = Order>) -> Result<(), Error> {
+        self.load_rows(orders.into_iter().map(|order| row(&order, order.user.to_string().into())))
+    }
+
+    fn load_rows<'o>(&self, rows: impl IntoIterator<Item = [Value<'o>; 6]>) -> Result<(), Error> {
+        let columns = ["user_id", "order_date", "order_id", "amount", "status", "note"];
+        self.orders.load_rows(&columns, rows, |_| ()).wait()?;
+        Ok(())
+    }
+
+    /// What the table is like.
+    pub fn table(&self) -> Result<Arc<Definition>, Error> {
+        Ok(self.orders.definition()?)
+    }
+
+    /// Shows every key of the table and its index with its value.
+    pub fn bytes(&self, mut look: impl FnMut(&[u8], &[u8]) + Send) -> Result<(), Error> {
+        let table = self.table()?;
+        let trees = std::iter::once(table.primary()).chain(table.indexes().iter().map(|index| index.tree()));
+        for tree in trees {
+            let limits = Limits { rows: usize::MAX, bytes: usize::MAX, time: std::time::Duration::MAX };
+            let look = |key: &[u8], value: &[u8]| {
+                look(key, value);
+                ControlFlow::Continue(())
+            };
+            let store = self.orders.database().store();
+            store.scan(&tree.span(), Direction::Forward, limits, look).wait()?;
+        }
+        Ok(())
+    }
+
+    fn each(&self, query: &Query, tally: &mut Tally) -> Result<(), Error> {
+        let visit = |row: &Row<'_>| look(row, tally).map(ControlFlow::Continue);
+        self.orders.each(query, visit).wait()?;
+        Ok(())
+    }
+}
+
+impl<S: Store> Reads for Keyloom<S> {
+    fn get(&self, orders: &[Order]) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
+        for order in orders {
+            self.orders.get_with(key(order), |row| look(row, &mut tally)).wait()?;
+        }
+        Ok(tally)
+    }
+
+    fn prefix(&self, asks: &[Ask]) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
+        for ask in asks {
+            let query = Query::new().filter(field("user_id").eq(ask.name.to_string()));
+            self.each(&query, &mut tally)?;
+        }
+        Ok(tally)
+    }
+
+    fn range(&self, asks: &[Ask], backward: bool) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
+        for ask in asks {
+            let user = field("user_id").eq(ask.name.to_string());
+            let query = if backward {
+                let before = user.and(field("order_date").le(ask.date()));
+                Query::new().filter(before).order_by_desc("order_date")
+            } else {
+                let from = user.and(field("order_date").ge(ask.date()));
+                Query::new().filter(from).order_by("order_date")
+            };
+            self.each(&query.limit(20), &mut tally)?;
+        }
+        Ok(tally)
+    }
+
+    fn index(&self, asks: &[Ask]) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
+        for ask in asks {
+            let filter = field("status").eq(ask.name.to_string()).and(field("order_date").le(ask.date()));
+            let query = Query::new().filter(filter).order_by_desc("order_date").limit(20);
+            self.each(&query, &mut tally)?;
+        }
+        Ok(tally)
+    }
+
+    fn scan(&self) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
+        self.each(&Query::new().allow_scan(), &mut tally)?;
+        Ok(tally)
+    }
+}
+
+impl<S: Store> Writes for Keyloom<S> {
+    fn write(&self, orders: &[Order]) -> Result<(), Error> {
+        for order in orders {
+            self.orders.insert(document(order)).wait()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<(), Error> {
+        Ok(self.orders.database().store().flush().wait()?)
+    }
+}
