@@ -7,13 +7,19 @@ mod failure;
 mod files;
 mod open;
 mod output;
+mod page;
 mod progress;
 mod shell;
 mod statements;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+/// Counts what `keyloom bench` allocates; for all else an allocation costs a load and a branch more.
+#[global_allocator]
+static HEAP: keyloom_workload::allocated::Counting = keyloom_workload::allocated::Counting;
 
 /// Weaves the fields of a record into one sorted key.
 #[derive(Parser)]
@@ -27,6 +33,9 @@ struct Arguments {
     /// Opens the shell on this database: a file, or `memory:`
     #[arg(value_name = "URL")]
     url: Option<String>,
+    /// A file of settings, for databases whose URL does not say otherwise; or the one that `KEYLOOM_CONFIG` names
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -57,6 +66,8 @@ enum Command {
     Restore(cmd::restore::Restore),
     /// Gives back the room that deleted records have left
     Compact(cmd::compact::Compact),
+    /// Measures how fast the stores are on this machine
+    Bench(cmd::bench::Bench),
     /// Keys: typed values to sorted bytes and back, in any format
     #[command(subcommand, arg_required_else_help = true)]
     Key(cmd::key::Verb),
@@ -68,10 +79,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    failure::exit(match arguments.command {
+    failure::exit(open::configure(arguments.config).and_then(|()| match arguments.command {
         None => shell::run(&arguments.url.unwrap_or_default()),
         Some(command) => run(command),
-    })
+    }))
 }
 
 fn run(command: Command) -> Result<(), failure::Failure> {
@@ -89,6 +100,7 @@ fn run(command: Command) -> Result<(), failure::Failure> {
         Command::Backup(verb) => verb.run(),
         Command::Restore(verb) => verb.run(),
         Command::Compact(verb) => verb.run(),
+        Command::Bench(verb) => verb.run(),
         Command::Key(verb) => cmd::key::run(verb),
         Command::Completions(verb) => verb.run(),
         Command::Man(verb) => verb.run(),

@@ -1,28 +1,43 @@
 //! The database that a command works on.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use keyloom::{AnyStore, Database, Location, Wait};
+use keyloom::{Database, Location, Settings, Url, UrlStore, Wait};
 
 use crate::failure::Failure;
 
-/// Opens a database that is there; one that is not is misuse.
-pub(crate) fn existing(url: &str) -> Result<Database<AnyStore>, Failure> {
-    let location = locate(url)?;
-    if !location.exists() && location != Location::Memory {
-        return Err(Failure::Failed(format!("{url}: there is no such file")));
+/// How databases are opened where their URL says nothing.
+static SETTINGS: OnceLock<Settings> = OnceLock::new();
+
+/// Takes the settings from this file, or from the one that `KEYLOOM_CONFIG` names.
+pub(crate) fn configure(file: Option<PathBuf>) -> Result<(), Failure> {
+    let named = std::env::var_os("KEYLOOM_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
+    if let Some(file) = file.or(named) {
+        let settings = Settings::read(&file).map_err(|error| Failure::Misuse(error.to_string()))?;
+        let _ = SETTINGS.set(settings);
     }
-    open(&location)
+    Ok(())
+}
+
+/// Opens a database that is there; one that is not is misuse.
+pub(crate) fn existing(url: &str) -> Result<Database<UrlStore>, Failure> {
+    let url = locate(url)?;
+    if !url.location.exists() && url.location != Location::Memory {
+        return Err(Failure::Failed(format!("{}: there is no such file", url.location)));
+    }
+    open(&url)
 }
 
 /// Opens a database, and makes it if it is not there.
-pub(crate) fn existing_or_new(url: &str) -> Result<Database<AnyStore>, Failure> {
+pub(crate) fn existing_or_new(url: &str) -> Result<Database<UrlStore>, Failure> {
     open(&locate(url)?)
 }
 
-/// Where a database is.
-pub(crate) fn locate(url: &str) -> Result<Location, Failure> {
-    url.parse().map_err(|error: keyloom::Error| Failure::Misuse(error.to_string()))
+/// Where a database is, and how it is opened.
+pub(crate) fn locate(url: &str) -> Result<Url, Failure> {
+    let url: Url = url.parse().map_err(|error: keyloom::Error| Failure::Misuse(error.to_string()))?;
+    Ok(url.or(SETTINGS.get().copied().unwrap_or_default()))
 }
 
 /// The file of a database, which may not be there yet.
@@ -33,8 +48,19 @@ pub(crate) fn file(url: &str) -> Result<PathBuf, Failure> {
              (nodetool): copy its tables with `keyloom export` and `keyloom import`"
         )));
     }
-    match locate(url)? {
+    match locate(url)?.location {
         Location::File(path) => Ok(path),
+        #[cfg(feature = "redb")]
+        Location::Redb(path) => Err(Failure::Misuse(format!(
+            "{url} is a file of redb's, which is copied when nobody has it open: cp {path} …, or `keyloom export`",
+            path = path.display()
+        ))),
+        #[cfg(feature = "rocksdb")]
+        Location::Rocks(path) => Err(Failure::Misuse(format!(
+            "{url} is a folder of RocksDB's, which compacts itself; a backup of it is a folder too, and is restored by \
+             copying it: cp -r … {path}",
+            path = path.display()
+        ))),
         _ => Err(Failure::Misuse(format!("{url} is not kept in a file: name a file"))),
     }
 }
@@ -56,6 +82,6 @@ pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     }
 }
 
-fn open(location: &Location) -> Result<Database<AnyStore>, Failure> {
-    location.open().wait().map_err(|error| Failure::Failed(format!("{location}: {error}")))
+fn open(url: &Url) -> Result<Database<UrlStore>, Failure> {
+    url.open().wait().map_err(|error| Failure::Failed(format!("{}: {error}", url.location)))
 }

@@ -58,6 +58,25 @@ impl Progress {
         progress
     }
 
+    /// So many steps are taken, each of its own length; [`tell`](Self::tell) says which.
+    pub(crate) fn of_steps(total: u64) -> Self {
+        let progress = Self::new("", Unit::Rows, Some(total));
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+            progress.0.set_style(style);
+        }
+        progress
+    }
+
+    /// Now this is being done.
+    pub(crate) fn tell(&self, what: String) {
+        self.0.set_message(what);
+    }
+
+    /// One more is done.
+    pub(crate) fn step(&self) {
+        self.0.inc(1);
+    }
+
     /// So much is done by now.
     pub(crate) fn set(&self, done: u64) {
         self.0.set_position(done);

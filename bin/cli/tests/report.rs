@@ -1,4 +1,4 @@
-//! The report in a real browser: it draws what it says, at every width, in light and dark, and runs nothing.
+//! The pages in a real browser: they draw what they say, at every width, in light and dark, and run nothing.
 //!
 //! The screenshots are kept in the target folder, under `tmp`.
 
@@ -36,6 +36,13 @@ top.document.title = JSON.stringify({
   flat: bars.filter(bar => bar.width < 1 || bar.height < 1).length,
   widest: Math.max(...bars.map(bar => bar.width)),
   bytes: document.querySelectorAll('.bytes b').length,
+  lines: document.querySelectorAll('.plot .line').length,
+  dots: document.querySelectorAll('.plot .dot').length,
+  strays: [...document.querySelectorAll('.plot *:not(title)')].filter(one => {
+    const [own, plot] = [one, one.closest('.plot')].map(box => box.getBoundingClientRect());
+    return own.left < plot.left - 8 || own.right > plot.right + 8 || own.top < plot.top - 8 || own.bottom > plot.bottom + 8;
+  }).map(one => one.textContent),
+  strokes: new Set([...document.querySelectorAll('.plot .line')].map(one => getComputedStyle(one).stroke)).size,
   colours: new Set([...document.querySelectorAll('.piece .bytes')].map(paint)).size,
   paper: paint(document.body),
   scripts: document.scripts.length,
@@ -48,10 +55,12 @@ top.document.title = JSON.stringify({
 });
 </script>";
 
-fn keyloom(arguments: &[&str]) {
+/// Runs the command; tells what it prints.
+fn keyloom(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_keyloom")).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "a report is written without a word");
+    assert!(output.stderr.is_empty(), "a page is written without a word");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// A browser at a page; what it prints and what went wrong.
@@ -98,14 +107,20 @@ fn report(folder: &Path, database: &Path, queries: &str, name: &str, dark: bool)
     let (page, asked) = (folder.join("report.html"), folder.join("queries.sql"));
     std::fs::write(&asked, queries).unwrap();
     let path = |path: &Path| path.to_str().unwrap().to_owned();
-    keyloom(&["report", &path(database), "-o", &path(&page), "--queries", &path(&asked)]);
+    let said = keyloom(&["report", &path(database), "-o", &path(&page), "--queries", &path(&asked)]);
+    assert!(said.is_empty(), "a report is written without a word");
+    picture(folder, &page, name, dark)
+}
+
+/// Keeps a picture of a page; returns the page.
+fn picture(folder: &Path, page: &Path, name: &str, dark: bool) -> String {
     let picture = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_file(&picture);
     let shot = format!("--screenshot={}", picture.display());
     let scheme: &[&str] = if dark { &["--blink-settings=preferredColorScheme=0"] } else { &[] };
-    browser(folder, &[&[shot.as_str(), "--window-size=1180,2400"], scheme].concat(), &page);
+    browser(folder, &[&[shot.as_str(), "--window-size=1180,2400"], scheme].concat(), page);
     assert!(std::fs::metadata(&picture).unwrap().len() > 20_000, "the picture is empty");
-    std::fs::read_to_string(&page).unwrap()
+    std::fs::read_to_string(page).unwrap()
 }
 
 /// A shop: 3,000 orders in 16 shards, half of them of one user, and a table without records.
@@ -149,9 +164,7 @@ fn the_page_is_drawn_at_every_width_in_light_and_dark() {
     shop(&database);
     let page = report(folder.path(), &database, QUERIES, "report.png", false);
     report(folder.path(), &database, QUERIES, "report_dark.png", true);
-    for outside in ["http:", "https:", "//", "<script", "@import", "url("] {
-        assert!(!page.contains(outside), "the page needs {outside}");
-    }
+    needs_nothing(&page);
     for wide in [360, 800, 1_280] {
         let seen = looked(folder.path(), &page, wide, &[]);
         assert_eq!((&seen["width"], &seen["overflow"]), (&wide.into(), &0.into()), "{:?}", seen["outside"]);
@@ -180,6 +193,41 @@ fn the_page_is_drawn_at_every_width_in_light_and_dark() {
     let light = looked(folder.path(), &page, 1_180, &[]);
     let dark = looked(folder.path(), &page, 1_180, &["--blink-settings=preferredColorScheme=0"]);
     assert_eq!(light["paper"], "rgb(251, 250, 248)");
+    assert_eq!(dark["paper"], "rgb(23, 22, 20)");
+}
+
+/// A page that is whole by itself.
+fn needs_nothing(page: &str) {
+    for outside in ["http:", "https:", "//", "<script", "@import", "url("] {
+        assert!(!page.contains(outside), "the page needs {outside}");
+    }
+}
+
+#[test]
+fn a_benchmark_is_drawn_at_every_width_in_light_and_dark() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bench.html");
+    let page = path.to_str().unwrap();
+    let said =
+        keyloom(&["bench", "--count", "1500", "--rounds", "1", "--store", "memory,lmdb", "--html", page]);
+    assert!(said.contains("range20_rev"), "{said}");
+    let page = picture(folder.path(), &path, "bench.png", false);
+    picture(folder.path(), &path, "bench_dark.png", true);
+    needs_nothing(&page);
+    for wide in [360, 1_180] {
+        let seen = looked(folder.path(), &page, wide, &[]);
+        assert_eq!((&seen["width"], &seen["overflow"]), (&wide.into(), &0.into()), "{:?}", seen["outside"]);
+        assert_eq!(seen["outside"], serde_json::json!([]), "{wide}");
+        let headings = ["Throughput", "Single calls", "Growth", "10,000 orders in memory"];
+        assert_eq!(seen["headings"], serde_json::json!(headings));
+        // Ten works of two stores, and in memory 3 + 3 + 2 systems and what was published.
+        assert_eq!((&seen["bars"], &seen["flat"]), (&(10 * 2 + 8 + 3).into(), &0.into()), "{seen}");
+        // Seven works of two stores at three percentiles, and five works at two sizes.
+        assert_eq!(seen["lines"], 7 * 2 + 5 * 2, "{seen}");
+        assert_eq!(seen["dots"], 7 * 2 * 3 + 5 * 2 * 2, "{seen}");
+        assert_eq!((&seen["strays"], &seen["strokes"]), (&serde_json::json!([]), &2.into()), "{seen}");
+    }
+    let dark = looked(folder.path(), &page, 1_180, &["--blink-settings=preferredColorScheme=0"]);
     assert_eq!(dark["paper"], "rgb(23, 22, 20)");
 }
 

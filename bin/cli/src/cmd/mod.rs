@@ -2,6 +2,7 @@
 
 pub(crate) mod advise;
 pub(crate) mod backup;
+pub(crate) mod bench;
 pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod demo;

@@ -3,6 +3,7 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
+use keyloom::layers::{Layered, Layers};
 use keyloom::lmdb::LmdbStore;
 use keyloom::{AnyStore, Database, Wait};
 
@@ -35,7 +36,9 @@ impl Restore {
         open::refuse_existing(&path, self.force)?;
         let mut records = 0;
         let check = |store: &LmdbStore| {
-            let database = Database::open(AnyStore::Lmdb(store.clone())).wait()?;
+            let database =
+                Database::open(Layered::open(AnyStore::Lmdb(store.clone()), Layers::default()).wait()?)
+                    .wait()?;
             for (_, verified) in compare(&database, None)? {
                 records += verified.records;
                 if let Some(first) = verified.differences.first() {

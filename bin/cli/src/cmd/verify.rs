@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 
 use keyloom::key::Value;
-use keyloom::{AnyStore, Database, Difference, Verified, Wait};
+use keyloom::{Database, Difference, UrlStore, Verified, Wait};
 
 use crate::failure::Failure;
 use crate::open;
@@ -73,7 +73,7 @@ pub(crate) fn row(difference: &Difference) -> Vec<Value<'static>> {
 
 /// Compares the indexes of one table, or of all, with their records.
 pub(crate) fn compare(
-    database: &Database<AnyStore>,
+    database: &Database<UrlStore>,
     table: Option<String>,
 ) -> Result<Vec<(String, Verified)>, Failure> {
     let tables = table.map_or_else(|| database.tables(), |table| vec![table]);

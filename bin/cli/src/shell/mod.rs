@@ -26,7 +26,7 @@ pub(crate) enum Next {
 
 /// Opens the shell on a database. What is not typed runs as a script.
 pub(crate) fn run(url: &str) -> Result<(), Failure> {
-    let location = open::locate(url)?;
+    let location = open::locate(url)?.location;
     if !location.exists() && !url.contains(['.', '/', '\\', ':']) {
         return Err(Failure::Misuse(format!(
             "{url} is neither a command nor a file: see keyloom --help, or write ./{url} for a new file"
@@ -43,7 +43,7 @@ pub(crate) fn run(url: &str) -> Result<(), Failure> {
         writeln!(out, "{location} is not there yet: CREATE TABLE makes it")?;
     }
     drop(out);
-    Shell::new(runner, name(url))?.run()
+    Shell::new(runner, name(&location.to_string()))?.run()
 }
 
 /// What the prompt calls a database.

@@ -51,9 +51,9 @@ impl Runner {
     /// Opens a database, and finishes what was interrupted there; a file that is not there is made by the first
     /// statement that writes.
     pub(crate) fn open(url: &str, stop: Stop) -> Result<Self, Failure> {
-        let location = open::locate(url)?;
-        let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("{location}: {error}"));
-        let store = SessionStore::new(location.clone(), stop.clone()).map_err(|error| failed(&error))?;
+        let place = open::locate(url)?;
+        let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("{}: {error}", place.location));
+        let store = SessionStore::new(place.clone(), stop.clone()).map_err(|error| failed(&error))?;
         let database = Database::open(store).wait().map_err(|error| failed(&error))?;
         finish(&database);
         Ok(Self {

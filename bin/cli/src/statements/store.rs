@@ -4,32 +4,33 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use keyloom::key::Span;
+use keyloom::layers::LayeredSnapshot;
 use keyloom::store::{Batch, Capability, Direction, Error, Limits, Page, Read, Sequence, Store};
-use keyloom::{AnySnapshot, AnyStore, Error as TableError, Location, MemoryStore};
+use keyloom::{AnySnapshot, Error as TableError, Location, Url, UrlStore};
 
 use super::Stop;
 
 /// A store that may not be there yet: it is empty until something is written, and made then.
 #[derive(Debug)]
 pub(crate) struct SessionStore {
-    location: Location,
-    open: OnceLock<AnyStore>,
-    empty: AnyStore,
+    url: Url,
+    open: OnceLock<UrlStore>,
+    empty: UrlStore,
     stop: Stop,
 }
 
 /// A state of it.
 #[derive(Debug)]
 pub(crate) struct SessionSnapshot {
-    snapshot: AnySnapshot,
+    snapshot: LayeredSnapshot<AnySnapshot>,
     stop: Stop,
 }
 
 impl SessionStore {
     /// Opens what is there.
-    pub(crate) fn new(location: Location, stop: Stop) -> Result<Self, Error> {
-        let empty = AnyStore::Memory(MemoryStore::new());
-        let store = Self { location, open: OnceLock::new(), empty, stop };
+    pub(crate) fn new(url: Url, stop: Stop) -> Result<Self, Error> {
+        let empty = Url::from(Location::Memory).store().map_err(of_store)?;
+        let store = Self { url, open: OnceLock::new(), empty, stop };
         store.now()?;
         Ok(store)
     }
@@ -40,25 +41,29 @@ impl SessionStore {
     }
 
     /// What is there now: another process may have made the file.
-    fn now(&self) -> Result<&AnyStore, Error> {
+    fn now(&self) -> Result<&UrlStore, Error> {
         match self.open.get() {
             Some(store) => Ok(store),
-            None if self.location.exists() || self.location == Location::Memory => self.made(),
+            None if self.url.location.exists() || self.url.location == Location::Memory => self.made(),
             None => Ok(&self.empty),
         }
     }
 
     /// The store, which is made if it is not there.
-    fn made(&self) -> Result<&AnyStore, Error> {
+    fn made(&self) -> Result<&UrlStore, Error> {
         if self.open.get().is_none() {
-            let store = self.location.store().map_err(|error| match error {
-                TableError::Store(error) => error,
-                error => Error::Refused(error.to_string().into()),
-            })?;
+            let store = self.url.store().map_err(of_store)?;
             // All that open a file in a process share it: it does not matter whose comes first.
             let _ = self.open.set(store);
         }
         Ok(self.open.get().unwrap_or(&self.empty))
+    }
+}
+
+fn of_store(error: TableError) -> Error {
+    match error {
+        TableError::Store(error) => error,
+        error => Error::Refused(error.to_string().into()),
     }
 }
 

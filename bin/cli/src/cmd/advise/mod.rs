@@ -9,7 +9,7 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use keyloom::advise::{Advice, advise};
-use keyloom::{AnyStore, Database};
+use keyloom::{Database, UrlStore};
 
 use crate::cmd::stats::{self, Counted};
 use crate::failure::Failure;
@@ -90,7 +90,7 @@ impl Advise {
 }
 
 /// The advice for every table of a database that a query is about.
-pub(crate) fn of_database(database: &Database<AnyStore>, text: &str) -> Result<Vec<Advised>, Failure> {
+pub(crate) fn of_database(database: &Database<UrlStore>, text: &str) -> Result<Vec<Advised>, Failure> {
     let mut asked = queries::parse(database, text)?;
     let mut tables = Vec::new();
     for name in database.tables() {
@@ -104,7 +104,7 @@ pub(crate) fn of_database(database: &Database<AnyStore>, text: &str) -> Result<V
 
 /// The advice for a table that was counted.
 pub(crate) fn of_table(
-    database: &Database<AnyStore>,
+    database: &Database<UrlStore>,
     counted: Counted,
     asked: Vec<Asked>,
 ) -> Result<Advised, Failure> {

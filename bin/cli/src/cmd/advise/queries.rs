@@ -5,7 +5,7 @@ use std::path::Path;
 
 use keyloom::plan::{Error as PlanError, Query, Statistics, plan};
 use keyloom::sql::{self, Parameters, Session};
-use keyloom::{AnyStore, Database, Wait};
+use keyloom::{Database, UrlStore, Wait};
 
 use crate::failure::Failure;
 
@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// What the statements of a text ask; those that ask nothing are passed over.
-pub(crate) fn parse(database: &Database<AnyStore>, text: &str) -> Result<Vec<Asked>, Failure> {
+pub(crate) fn parse(database: &Database<UrlStore>, text: &str) -> Result<Vec<Asked>, Failure> {
     let session = Session::new(database.clone());
     let mut asked = Vec::new();
     for statement in sql::parse(text)? {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use keyloom::key::Value;
 use keyloom::schema::{Kind, Table, TableBuilder};
-use keyloom::{AnyStore, Database, Document, Location, Wait};
+use keyloom::{Database, Document, Location, Url, UrlStore, Wait};
 
 use super::{Advised, of_table, queries, text};
 use crate::cmd::stats;
@@ -101,7 +101,7 @@ impl Sample {
     }
 
     /// The records as a table with this primary key.
-    fn database(&self, key: &[String]) -> Result<Database<AnyStore>, Failure> {
+    fn database(&self, key: &[String]) -> Result<Database<UrlStore>, Failure> {
         let mut table: TableBuilder = Table::named(self.name.as_str());
         for Column { name, kind, nullable, .. } in &self.columns {
             table = match nullable {
@@ -109,7 +109,7 @@ impl Sample {
                 false => table.column(name, kind.to_string()),
             };
         }
-        let database = Location::Memory.open().wait()?;
+        let database = Url::from(Location::Memory).open().wait()?;
         let table = database.create_table(table.key(key.iter().map(String::as_str))).wait()?;
         table.load(self.documents.iter().cloned(), |_| ()).wait().map_err(|error| {
             let key = key.join(", ");

@@ -6,7 +6,7 @@ mod show;
 use std::time::Instant;
 
 use keyloom::sql::{Answer, Error, Session};
-use keyloom::{AnyStore, Database, Location, MemoryStore, Wait};
+use keyloom::{Database, Location, MemoryStore, UrlStore, Wait};
 
 use crate::failure::Failure;
 use crate::open;
@@ -39,14 +39,14 @@ impl Demo {
         demo.prepare(&self.file, self.force)?;
         demo.ask()?;
         demo.refuse()?;
-        if open::locate(&self.file)? != Location::Memory {
+        if open::locate(&self.file)?.location != Location::Memory {
             demo.tell_next(&self.file)?;
         }
         Ok(())
     }
 
     /// Refuses a database that somebody uses for something else.
-    fn check(&self, database: &Database<AnyStore>) -> Result<(), Failure> {
+    fn check(&self, database: &Database<UrlStore>) -> Result<(), Failure> {
         let other = |what: String| {
             let file = &self.file;
             Err(Failure::Failed(format!(
@@ -69,7 +69,7 @@ impl Demo {
 
 /// A demo on its way.
 struct Running {
-    session: Session<AnyStore>,
+    session: Session<UrlStore>,
     show: Show,
 }
 

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use keyloom::key::{Precision, Value};
 use keyloom::schema::Kind;
 use keyloom::sql::{self, Answer, Parameters, Rows, Session};
-use keyloom::{AnyStore, Database, Wait};
+use keyloom::{Database, UrlStore, Wait};
 use serde_json::{Map, Value as Json};
 
 use super::To;
@@ -18,7 +18,7 @@ use crate::files::{csv, exact, values};
 use crate::progress::{Progress, Unit};
 
 /// Writes the rows of a SELECT, before which there may be SET; how many there were.
-pub(super) fn export(database: Database<AnyStore>, text: &str, to: &To) -> Result<u64, Failure> {
+pub(super) fn export(database: Database<UrlStore>, text: &str, to: &To) -> Result<u64, Failure> {
     let statements = sql::parse(text)?;
     let Some((select, before)) = statements.split_last() else {
         return Err(Failure::Misuse("there is no query: write SELECT …".to_owned()));

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use keyloom::key::Value;
 use keyloom::schema::Table as Definition;
-use keyloom::{AnyStore, Database, Document, Row, Table, Wait};
+use keyloom::{Database, Document, Row, Table, UrlStore, Wait};
 use serde_json::{Map, Value as Json};
 
 use super::To;
@@ -17,7 +17,7 @@ use crate::files::{csv, exact, values};
 use crate::progress::{Progress, Unit};
 
 /// Writes every record of a table; how many there were.
-pub(super) fn export(database: &Database<AnyStore>, name: &str, to: &To) -> Result<u64, Failure> {
+pub(super) fn export(database: &Database<UrlStore>, name: &str, to: &To) -> Result<u64, Failure> {
     let table = database.table(name).wait()?;
     let definition = table.definition()?;
     let rest = to.format != FileFormat::Jsonl && has_undeclared(&table)?;
@@ -56,7 +56,7 @@ impl From<Failure> for Wrong {
 
 /// Shows every record to `visit`, until it breaks or fails.
 fn each(
-    table: &Table<AnyStore>,
+    table: &Table<UrlStore>,
     mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Wrong> + Send,
 ) -> Result<(), Failure> {
     for segment in table.segments(1)? {
@@ -78,7 +78,7 @@ fn each(
 }
 
 /// Whether a record has fields that no column is for.
-fn has_undeclared(table: &Table<AnyStore>) -> Result<bool, Failure> {
+fn has_undeclared(table: &Table<UrlStore>) -> Result<bool, Failure> {
     let mut found = false;
     each(table, |row| {
         found = row.has_undeclared();

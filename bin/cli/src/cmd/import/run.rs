@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyloom::schema::Table as Definition;
 use keyloom::store::Store;
-use keyloom::{AnyStore, Database, Existing, Loader, Location, Merged, Wait};
+use keyloom::{Database, Existing, Loader, Location, Merged, UrlStore, Wait};
 use xxhash_rust::xxh64::Xxh64;
 
 use super::errors::Errors;
@@ -45,7 +45,7 @@ impl Import {
             _ => self.file.to_string_lossy(),
         };
         let named = |failure: Failure| failure.about(&file);
-        let location = open::locate(&self.url)?;
+        let location = open::locate(&self.url)?.location;
         check_folder(&location)?;
         let input = input::open(&self.file).map_err(|error| named(error.into()))?;
         let head = input.head.clone();
@@ -211,7 +211,7 @@ impl Import {
         Ok(loader)
     }
 
-    fn write(&self, database: &Database<AnyStore>, loader: Loader) -> Result<(), Failure> {
+    fn write(&self, database: &Database<UrlStore>, loader: Loader) -> Result<(), Failure> {
         let table = database.table(&self.table).wait()?;
         let existing = match self.on_conflict {
             OnConflict::Replace => Existing::Replace,

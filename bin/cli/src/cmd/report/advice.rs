@@ -3,10 +3,10 @@
 use keyloom::advise::{Advice, Served};
 
 use super::Shown;
-use super::html::Html;
 use crate::cmd::advise::queries::Asked;
 use crate::cmd::advise::text::{queries, said, writes};
 use crate::cmd::stats::figures::{bytes, number};
+use crate::page::Html;
 
 pub(super) fn block(html: &mut Html, shown: &Shown, asked: bool) {
     let warnings = shown.counted.table.warnings();

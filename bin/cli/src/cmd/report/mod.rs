@@ -1,8 +1,6 @@
 //! `keyloom report`: a database as one page, to be looked at.
 
 mod advice;
-mod chart;
-mod html;
 mod page;
 mod table;
 

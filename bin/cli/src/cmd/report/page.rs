@@ -1,31 +1,18 @@
 //! The page: what there is at a glance, then table by table.
 
-use super::chart::{self, Bar};
-use super::html::Html;
 use super::{Shown, table};
 use crate::cmd::stats::figures::{bytes, number};
+use crate::page::chart::{self, Bar};
+use crate::page::{self, Html, figures};
 
 pub(super) fn of(title: &str, tables: &[Shown], asked: bool) -> String {
-    let mut html = Html::page();
-    html.element("html", &[("lang", "en")], |html| {
-        html.element("head", &[], |html| {
-            html.empty("meta", &[("charset", "utf-8")]);
-            html.empty("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
-            html.empty("meta", &[("name", "color-scheme"), ("content", "light dark")]);
-            html.text_in("title", "", &format!("{title} · Keyloom"));
-            html.style(include_str!("style.css"));
-        });
-        html.element("body", &[], |html| {
-            html.element("main", &[], |html| {
-                header(html, title, tables);
-                for (at, shown) in tables.iter().enumerate() {
-                    table::section(html, at, shown, asked);
-                }
-                footer(html);
-            });
-        });
-    });
-    html.finish()
+    page::of(title, |html| {
+        header(html, title, tables);
+        for (at, shown) in tables.iter().enumerate() {
+            table::section(html, at, shown, asked);
+        }
+        footer(html);
+    })
 }
 
 fn header(html: &mut Html, title: &str, tables: &[Shown]) {
@@ -70,18 +57,6 @@ fn contents(html: &mut Html, tables: &[Shown]) {
         .collect();
     html.text_in("h3", "", "Records by table");
     chart::lying(html, &bars, bars.iter().map(|bar| bar.value).sum());
-}
-
-/// Large numbers with what they count below.
-pub(super) fn figures(html: &mut Html, figures: &[(&str, &str)]) {
-    html.element("div", &[("class", "figures")], |html| {
-        for (figure, what) in figures {
-            html.element("div", &[], |html| {
-                html.text_in("span", "figure", figure);
-                html.text_in("span", "what", what);
-            });
-        }
-    });
 }
 
 fn footer(html: &mut Html) {

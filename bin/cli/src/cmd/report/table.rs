@@ -5,13 +5,12 @@ use keyloom::key::json::plain_to_json;
 use keyloom::schema::{Format, Index, Placement};
 use keyloom::{KeyMeaning, KeyPiece};
 
-use super::chart::{self, Bar};
-use super::html::Html;
-use super::page::figures;
 use super::{Shown, advice};
 use crate::cmd::stats::figures::{bytes, counted, number, percent};
 use crate::cmd::stats::{grouped, spread};
 use crate::output;
+use crate::page::chart::{self, Bar};
+use crate::page::{Html, figures};
 
 /// How many standing bars there are at most.
 const BARS: usize = 64;

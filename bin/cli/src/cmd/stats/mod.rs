@@ -1,6 +1,7 @@
 //! `keyloom stats`: how large tables are and how their keys spread.
 
 pub(crate) mod figures;
+mod opened;
 mod text;
 mod value;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use keyloom::advise::{Measured, measure};
 use keyloom::schema::Table;
-use keyloom::{AnyStore, Database, Wait};
+use keyloom::{Database, UrlStore, Wait};
 
 pub(crate) use text::{grouped, spread};
 
@@ -50,7 +51,10 @@ impl Stats {
         let names = self.table.map_or_else(|| database.tables(), |name| vec![name]);
         let tables = names.iter().map(|name| count(&database, name)).collect::<Result<Vec<_>, _>>()?;
         match self.format {
-            Format::Table => stdout().write_all(text::of(&tables).as_bytes())?,
+            Format::Table => {
+                let opened = opened::of(open::locate(&self.url)?.settings, database.store());
+                stdout().write_all((text::of(&tables) + &opened).as_bytes())?;
+            }
             Format::Json => output::print_json(&value::of(&tables))?,
             Format::Csv | Format::Jsonl => output::print(self.format, &value::COLUMNS, value::rows(&tables))?,
         }
@@ -59,7 +63,7 @@ impl Stats {
 }
 
 /// Goes through the table of this name and its indexes.
-pub(crate) fn count(database: &Database<AnyStore>, name: &str) -> Result<Counted, Failure> {
+pub(crate) fn count(database: &Database<UrlStore>, name: &str) -> Result<Counted, Failure> {
     let table = database.table(name).wait()?;
     let definition = table.definition()?;
     // What ANALYZE has counted tells how far there is to go.

@@ -4,7 +4,7 @@ use super::*;
 
 fn store(location: Location) -> (SessionStore, Stop) {
     let stop = Stop::default();
-    (SessionStore::new(location, stop.clone()).unwrap(), stop)
+    (SessionStore::new(location.into(), stop.clone()).unwrap(), stop)
 }
 
 fn keys(read: &impl Read, mut look: impl FnMut(usize) + Send) -> (usize, Result<Page, Error>) {

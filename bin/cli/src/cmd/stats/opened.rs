@@ -1,0 +1,36 @@
+//! How the database was opened, and what that has done so far.
+
+use keyloom::layers::LayerStats;
+use keyloom::{Settings, UrlStore};
+
+use super::figures::{bytes, number, percent};
+
+/// A table of the settings and the layers; nothing where all is as it comes.
+pub(super) fn of(settings: Settings, store: &UrlStore) -> String {
+    let mut rows = settings.effective().pairs();
+    let mut row = |name, value| rows.push((name, value));
+    let (layers, stats) = (settings.layers(), store.stats());
+    let LayerStats { hits, misses, filtered, false_positives, value_bytes, stored_bytes, .. } = stats;
+    if layers.cache.is_some() {
+        let rate = percent(hits, hits + misses);
+        row("cache hits", format!("{} of {}, {rate}", number(hits), number(hits + misses)));
+        row("cached", format!("{} values, {}", number(stats.cached), bytes(stats.cached_bytes)));
+    }
+    if layers.filter.is_some() {
+        let answered = format!(
+            "{} of {} keys that were not there",
+            number(filtered),
+            number(filtered + false_positives)
+        );
+        row("filter answered", answered);
+        let whole = if stats.filter_whole { "" } else { ", not filled yet" };
+        row("filter keys", format!("{}, {}{whole}", number(stats.filter_keys), bytes(stats.filter_bytes)));
+    }
+    if let Some(compression) = store.compression() {
+        let rate = percent(stored_bytes, value_bytes);
+        row("values", format!("{} in {}, {rate} ({compression})", bytes(value_bytes), bytes(stored_bytes)));
+    }
+    let wide = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let lines: String = rows.iter().map(|(name, value)| format!("  {name:wide$}  {value}\n")).collect();
+    if lines.is_empty() { lines } else { format!("\nopened with\n{lines}") }
+}
