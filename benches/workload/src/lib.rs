@@ -13,7 +13,7 @@
 //! use keyloom_workload::{Keyloom, Questions, Reads, Shop, Tally, Work};
 //! let shop = Shop::of(1_000);
 //! let system = Keyloom::open(MemoryStore::new())?;
-//! system.load(shop.orders(1_000, 0))?;
+//! system.load_all(shop.orders(1_000, 0))?;
 //! let questions = Questions::new(&shop, 1_000, |most| most.min(100));
 //! let found = questions.ask(Work::Get, &system)?;
 //! assert_eq!(found, Tally::of(&questions.picked));

@@ -182,10 +182,13 @@ impl Settings {
 
     /// Refuses what the store of this place does not have. What only a preset says is left out there.
     pub(crate) fn check(self, location: &Location) -> Result<(), Error> {
-        let asked = match self {
-            Self { durability: Some(_), .. } => "durability",
-            Self { write_buffer: Some(_), .. } => "write_buffer",
-            _ => return Ok(()),
+        let preset = self.preset.map(Preset::settings).unwrap_or_default();
+        let asked = if self.durability.is_some() && self.durability != preset.durability {
+            "durability"
+        } else if self.write_buffer.is_some() && self.write_buffer != preset.write_buffer {
+            "write_buffer"
+        } else {
+            return Ok(());
         };
         match location {
             Location::File(_) => Ok(()),
