@@ -58,7 +58,8 @@ fn a_killed_process_loses_no_more_than_it_may() {
         for round in 0..6 {
             let mut writer = child::start(task, &path);
             let mut said = writer.said().map(|(_, number)| number);
-            let first = said.next().unwrap();
+            // More than may be lost.
+            let first = said.nth(30).unwrap();
             std::thread::sleep(Duration::from_micros(1 + round * 3_700));
             drop(writer);
             let acknowledged = said.last().unwrap_or(first);
