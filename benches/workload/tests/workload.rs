@@ -15,6 +15,7 @@ static HEAP: Counting = Counting;
 
 const ORDERS: usize = 2_000;
 
+#[expect(clippy::unwrap_used, reason = "as in the tests that call it")]
 fn loaded(shop: &Shop) -> Keyloom<MemoryStore> {
     let keyloom = Keyloom::open(MemoryStore::new()).unwrap();
     keyloom.load_all(shop.orders(ORDERS, 0)).unwrap();

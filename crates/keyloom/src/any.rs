@@ -74,7 +74,8 @@ macro_rules! of {
     };
 }
 
-/// Both read in the same way.
+/// Both read in the same way. Who looks is called through a pointer: each store is then compiled for one who looks, not
+/// for each of the hundreds that there are.
 macro_rules! reads {
     ($any:ident) => {
         impl Read for $any {
@@ -83,14 +84,19 @@ macro_rules! reads {
                 key: &[u8],
                 look: impl FnOnce(&[u8]) -> T + Send,
             ) -> Result<Option<T>, Error> {
-                of!(self, store => store.get(key, look))
+                let (mut look, mut seen) = (Some(look), None);
+                let look: &mut (dyn FnMut(&[u8]) + Send) =
+                    &mut |value| seen = look.take().map(|look| look(value));
+                of!(self, store => store.get(key, &mut *look))?;
+                Ok(seen)
             }
 
             async fn get_many<K: AsRef<[u8]> + Sync>(
                 &self,
                 keys: &[K],
-                look: impl FnMut(usize, Option<&[u8]>) + Send,
+                mut look: impl FnMut(usize, Option<&[u8]>) + Send,
             ) -> Result<(), Error> {
+                let look: &mut (dyn FnMut(usize, Option<&[u8]>) + Send) = &mut look;
                 of!(self, store => store.get_many(keys, look))
             }
 
@@ -99,8 +105,9 @@ macro_rules! reads {
                 span: &Span,
                 direction: Direction,
                 limits: Limits,
-                look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
+                mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
             ) -> Result<Page, Error> {
+                let look: &mut (dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send) = &mut look;
                 of!(self, store => store.scan(span, direction, limits, look))
             }
         }

@@ -26,6 +26,9 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
+/// What is done to the nodes, and what must hold then.
+type Case = fn(&nodes::Nodes) -> scenario::Outcome;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|word| word == client::WORD) {
@@ -38,7 +41,7 @@ fn main() -> ExitCode {
     match nodes::Nodes::given() {
         None => println!("no faults: {} names no cluster: ./test cluster starts one", nodes::CLUSTER),
         Some(nodes) => {
-            let cases: [(&str, fn(&nodes::Nodes) -> scenario::Outcome); 2] = [
+            let cases: [(&str, Case); 2] = [
                 ("no_node_answers", unknown::no_node_answers),
                 ("a_client_comes_while_nodes_sleep", unknown::a_client_comes_while_nodes_sleep),
             ];
