@@ -1,5 +1,7 @@
 //! A table: its columns, its primary key, its indexes.
 
+use std::borrow::Cow;
+
 use keyloom_key::Value;
 
 use crate::builder::TableBuilder;
@@ -83,6 +85,18 @@ impl Table {
             }
         }
         Ok(document)
+    }
+
+    /// A document as it is stored, as [`check`](Self::check) makes it; the same one if nothing has to be made of it.
+    pub fn checked<'d>(&self, document: &'d Document) -> Result<Cow<'d, Document>, Error> {
+        let fits = |column: &Column| match document.get(&column.name) {
+            Some(value) => column.holds(value),
+            None => column.nullable,
+        };
+        match self.columns.iter().all(fits) {
+            true => Ok(Cow::Borrowed(document)),
+            false => self.check(document.clone()).map(Cow::Owned),
+        }
     }
 
     /// The values of the primary key in a document that was [checked](Self::check).

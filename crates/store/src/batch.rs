@@ -6,6 +6,7 @@ use keyloom_key::Span;
 
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
+use crate::store::Sequence;
 
 /// Writes that are committed as one, if all conditions hold.
 ///
@@ -25,8 +26,13 @@ pub struct Batch {
     bytes: Vec<Vec<u8>>,
     places: Vec<Place>,
     conditions: Vec<Condition>,
+    /// The commit after which all conditions held.
+    held_at: Option<Sequence>,
     about: About,
 }
+
+/// The room that a batch begins with, in bytes: a record with its entries.
+const FIRST: usize = 512;
 
 /// How many writes are brought from memory at once.
 const AHEAD: usize = 16;
@@ -56,15 +62,6 @@ struct Place {
     key: usize,
     /// The length of the value; `None` deletes the key.
     value: Option<usize>,
-}
-
-/// A write with bytes of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
-    /// The key.
-    pub key: Vec<u8>,
-    /// Its new value; `None` deletes the key.
-    pub value: Option<Vec<u8>>,
 }
 
 /// What must hold when a batch is committed.
@@ -126,7 +123,7 @@ impl Batch {
     /// Adds a write: a value for a key, or `None` to delete it.
     pub fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
         if self.bytes.is_empty() {
-            self.bytes.push(Vec::new());
+            self.bytes.push(Vec::with_capacity(FIRST));
         }
         let piece = self.bytes.len() - 1;
         let Some(bytes) = self.bytes.last_mut() else { return };
@@ -138,6 +135,7 @@ impl Batch {
 
     /// Adds all that another batch has, behind what this one has. Its bytes are not copied.
     pub fn append(&mut self, other: Self) {
+        self.held_at = None;
         if self.places.is_empty() {
             (self.bytes, self.places) = (other.bytes, other.places);
             self.conditions.extend(other.conditions);
@@ -189,8 +187,20 @@ impl Batch {
         (key, place.value.map(|length| rest.get(..length).unwrap_or_default()))
     }
 
+    /// The same, with the knowledge that all its conditions hold in the state after this commit: while it is the last, a
+    /// store need not look.
+    pub fn held_at(self, sequence: Sequence) -> Self {
+        Self { held_at: Some(sequence), ..self }
+    }
+
+    /// The conditions that have to be looked at in a store whose last commit is this.
+    pub fn conditions_after(&self, last: Sequence) -> &[Condition] {
+        if self.held_at == Some(last) { &[] } else { &self.conditions }
+    }
+
     /// The same, only if this holds.
     pub fn require(mut self, condition: Condition) -> Self {
+        self.held_at = None;
         self.conditions.push(condition);
         self
     }

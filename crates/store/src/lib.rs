@@ -46,7 +46,7 @@ pub mod sealed;
 mod store;
 
 pub use aging::{Aged, Aging};
-pub use batch::{About, Batch, Condition, Write};
+pub use batch::{About, Batch, Condition};
 pub use blocking::{Blocking, Wait, wait};
 pub use capability::Capability;
 pub use check::{Now, check};

@@ -15,6 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use keyloom_key::Span;
+use smallvec::SmallVec;
 
 use crate::batch::{Batch, Condition};
 use crate::capability::Capability;
@@ -57,7 +58,7 @@ struct Taken {
 
 /// The versions of a key, newest first; `None` is deleted.
 #[derive(Debug, Default)]
-struct Versions(Vec<(u64, Option<Vec<u8>>)>);
+struct Versions(SmallVec<[(u64, Option<Vec<u8>>); 1]>);
 
 impl Versions {
     fn at(&self, sequence: u64) -> Option<&[u8]> {
@@ -159,11 +160,10 @@ impl MemoryStore {
     }
 
     fn commit_now(&self, batch: &Batch) -> Result<Sequence, Error> {
-        if batch.writes().any(|(key, _)| key.is_empty()) {
-            return Err(Error::Refused("the empty key".into()));
-        }
+        batch.check_keys(usize::MAX)?;
         let mut state = self.write();
-        if let Some(failed) = batch.conditions().iter().find(|condition| !state.holds(condition)) {
+        let mut conditions = batch.conditions_after(Sequence(state.sequence)).iter();
+        if let Some(failed) = conditions.find(|condition| !state.holds(condition)) {
             return Err(Error::Conflict(Box::new(failed.clone())));
         }
         if let Some(age) = self.snapshot_age {

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 use keyloom_key::Span;
 
-use crate::batch::Write;
+use crate::batch::Batch;
 use crate::error::Error;
 use crate::scan::{Counter, Direction, Limits, Page};
 use crate::store::Read;
@@ -57,9 +57,10 @@ impl Overlay {
         self.keys.insert(key.into(), None);
     }
 
-    /// Takes in a write.
-    pub fn write(&mut self, Write { key, value }: Write) {
-        self.keys.insert(key, value);
+    /// Takes in the writes of a batch.
+    pub fn write_all(&mut self, batch: &Batch) {
+        let writes = batch.writes().map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
+        self.keys.extend(writes);
     }
 
     /// What is written of `key`: `None` if nothing is, `Some(None)` if it is deleted.
@@ -73,8 +74,10 @@ impl Overlay {
     }
 
     /// The writes, in the order of their keys.
-    pub fn into_writes(self) -> impl Iterator<Item = Write> {
-        self.keys.into_iter().map(|(key, value)| Write { key, value })
+    pub fn into_batch(self) -> Batch {
+        let mut batch = Batch::new();
+        self.iter().for_each(|(key, value)| batch.write(key, value));
+        batch
     }
 
     /// How many keys are written.

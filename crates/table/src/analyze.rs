@@ -20,7 +20,7 @@ const SAMPLES: usize = 256;
 impl<S: Store> Database<S> {
     /// Counts the keys of a table and its indexes anew, for the planner.
     pub async fn analyze(&self, table: &str) -> Result<(), Error> {
-        let mut patience = Patience::new();
+        let mut patience = Patience::default();
         loop {
             let catalog = self.newest().await?;
             let definition = catalog.table(table)?;

@@ -1,8 +1,10 @@
 //! A change becomes writes: the record and every index entry that it moves.
 
+use std::borrow::Cow;
+
 use keyloom_key::{Timestamp, Value};
 use keyloom_schema::{Document, State, Table};
-use keyloom_store::{Read, Write};
+use keyloom_store::{Batch, Read};
 
 use crate::change::{Change, What, When};
 use crate::entries::{self, Entry, EntryValue, Fields};
@@ -10,16 +12,16 @@ use crate::error::Error;
 
 /// What a change does.
 #[derive(Debug, Default)]
-pub(crate) struct Applied {
+pub(crate) struct Applied<'c> {
     /// The key of the record.
     pub(crate) key: Vec<u8>,
-    pub(crate) writes: Vec<Write>,
+    pub(crate) writes: Batch,
     /// The keys of records that have ended and are in the way: the writes delete them too.
     pub(crate) ended: Vec<Vec<u8>>,
     /// The record before; `None` if it was not there, or not looked at.
     pub(crate) before: Option<Document>,
     /// The record after; `None` if it is not there any more.
-    pub(crate) after: Option<Document>,
+    pub(crate) after: Option<Cow<'c, Document>>,
 }
 
 /// How the store commits what a change writes.
@@ -32,17 +34,19 @@ pub(crate) enum Commits {
 }
 
 /// Works out what a change does to what can be read now.
-pub(crate) async fn apply(
+pub(crate) async fn apply<'c>(
     read: &impl Read,
     table: &Table,
-    change: &Change,
+    change: &'c Change,
     now: Timestamp,
     commits: Commits,
-) -> Result<Applied, Error> {
+) -> Result<Applied<'c>, Error> {
     let (key, put) = match &change.what {
         What::Put(document) => {
-            let document = table.check(document.clone())?;
-            (entries::record_key(table, &table.key_values(&document))?, Some(document))
+            let document = table.checked(document)?;
+            let mut key = Vec::with_capacity(64);
+            entries::write_key(table, &Fields { table, document: &document }, &mut key)?;
+            (key, Some(document))
         }
         What::Update(values, _) | What::Delete(values) => (entries::given_key(table, values)?, None),
         What::Enter { key, tree } => return enter(read, table, key, *tree, now).await,
@@ -69,17 +73,17 @@ pub(crate) async fn apply(
                 }
                 let mut document = before.clone();
                 update.apply(&mut document)?;
-                Some(table.check(document)?)
+                Some(Cow::Owned(table.check(document)?))
             }
         },
         What::Delete(_) | What::Enter { .. } | What::Leave { .. } => None,
     };
-    let before = visible.cloned();
-    let mut applied = Applied { key, before, after: None, ..Applied::default() };
+    let seen = visible.is_some();
+    let mut applied = Applied { key, ..Applied::default() };
     if after.is_some() || stored.is_some() {
-        replace(read, table, stored.as_ref(), after.as_ref(), now, commits, &mut applied).await?;
+        replace(read, table, stored.as_ref(), after.as_deref(), now, commits, &mut applied).await?;
     }
-    applied.after = after;
+    (applied.before, applied.after) = (stored.filter(|_| seen), after);
     Ok(applied)
 }
 
@@ -91,7 +95,7 @@ async fn replace(
     after: Option<&Document>,
     now: Timestamp,
     commits: Commits,
-    applied: &mut Applied,
+    applied: &mut Applied<'_>,
 ) -> Result<(), Error> {
     let key = applied.key.clone();
     let entries = |document: Option<&Document>| match document {
@@ -106,7 +110,7 @@ async fn replace(
             continue;
         }
         if commits == Commits::Record || is_own(read, table, *number, entry, &key).await? {
-            applied.writes.push(Write { key: entry.key.clone(), value: None });
+            applied.writes.write(&entry.key, None);
         }
     }
     let changed: Vec<(usize, Entry)> =
@@ -115,17 +119,12 @@ async fn replace(
     for (number, entry) in changed.iter().filter(|(_, entry)| entry.unique) {
         make_room(read, table, *number, entry, now, applied).await?;
     }
-    let written = changed.into_iter().map(|(_, Entry { key, value, .. })| Write { key, value: Some(value) });
-    applied.writes.extend(written);
-    let value = match after {
-        None => None,
-        Some(document) => {
-            let mut payload = Vec::with_capacity(128);
-            entries::payload(table, document, &mut payload)?;
-            Some(payload)
-        }
-    };
-    applied.writes.push(Write { key, value });
+    changed.iter().for_each(|(_, entry)| applied.writes.write(&entry.key, Some(&entry.value)));
+    let mut payload = Vec::with_capacity(128);
+    if let Some(document) = after {
+        entries::payload(table, document, &mut payload)?;
+    }
+    applied.writes.write(&key, after.map(|_| payload.as_slice()));
     Ok(())
 }
 
@@ -136,7 +135,7 @@ async fn enter(
     key: &[u8],
     tree: u32,
     now: Timestamp,
-) -> Result<Applied, Error> {
+) -> Result<Applied<'static>, Error> {
     let mut applied = Applied { key: key.to_vec(), ..Applied::default() };
     let mut indexes = table.indexes().iter().enumerate();
     let Some((number, index)) = indexes.find(|(_, index)| index.tree().id() == tree) else {
@@ -153,20 +152,19 @@ async fn enter(
     for entry in entries.iter().filter(|entry| entry.unique) {
         make_room(read, table, number, entry, now, &mut applied).await?;
     }
-    let written = entries.into_iter().map(|Entry { key, value, .. }| Write { key, value: Some(value) });
-    applied.writes.extend(written);
-    applied.writes.push(Write { key: key.to_vec(), value: Some(payload) });
+    entries.iter().for_each(|entry| applied.writes.write(&entry.key, Some(&entry.value)));
+    applied.writes.write(key, Some(&payload));
     Ok(applied)
 }
 
 /// Writes a record as it is, without an entry that is none of its own.
-async fn leave(read: &impl Read, table: &Table, key: &[u8], entry: &[u8]) -> Result<Applied, Error> {
+async fn leave(read: &impl Read, table: &Table, key: &[u8], entry: &[u8]) -> Result<Applied<'static>, Error> {
     let mut applied = Applied { key: key.to_vec(), ..Applied::default() };
     let Some(payload) = read.get(key, <[u8]>::to_vec).await? else { return Ok(applied) };
     let document = entries::document(table, key, &payload)?;
     if entries::all_entries(table, &document, key)?.iter().all(|(_, own)| own.key != entry) {
-        applied.writes.push(Write { key: entry.to_vec(), value: None });
-        applied.writes.push(Write { key: key.to_vec(), value: Some(payload) });
+        applied.writes.write(entry, None);
+        applied.writes.write(key, Some(&payload));
     }
     Ok(applied)
 }
@@ -198,7 +196,7 @@ async fn make_room(
     number: usize,
     entry: &Entry,
     now: Timestamp,
-    applied: &mut Applied,
+    applied: &mut Applied<'_>,
 ) -> Result<(), Error> {
     let found = owner(read, &entry.key).await?;
     let Some(owned_by) = found.filter(|owner| *owner != applied.key) else { return Ok(()) };
@@ -216,10 +214,10 @@ async fn make_room(
     }
     for (number, stale) in entries::all_entries(table, &other, &owned_by)? {
         if is_own(read, table, number, &stale, &owned_by).await? {
-            applied.writes.push(Write { key: stale.key, value: None });
+            applied.writes.write(&stale.key, None);
         }
     }
-    applied.writes.push(Write { key: owned_by.clone(), value: None });
+    applied.writes.write(&owned_by, None);
     applied.ended.push(owned_by);
     Ok(())
 }

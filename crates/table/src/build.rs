@@ -229,7 +229,7 @@ impl<S: Store> Database<S> {
         if self.commits() == Commits::Record {
             return self.fill_each(table, name, progress).await;
         }
-        let (mut patience, mut records) = (Patience::new(), 0);
+        let (mut patience, mut records) = (Patience::default(), 0);
         loop {
             let catalog = self.catalog();
             let definition = catalog.table(table)?;
@@ -250,7 +250,7 @@ impl<S: Store> Database<S> {
                 step => step?,
             };
             let done = step.done;
-            let batch = recorded.batch(step.writes);
+            let batch = recorded.require(step.writes.into_batch());
             let committed = if done {
                 self.finish_index(&catalog, definition, name, index.tree().id(), batch).await
             } else {
@@ -259,7 +259,7 @@ impl<S: Store> Database<S> {
             match committed {
                 Ok(()) => {
                     records += step.records;
-                    patience = Patience::new();
+                    patience = Patience::default();
                     progress(Filled { records });
                     if done {
                         return self.refresh().await;

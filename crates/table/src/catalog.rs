@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyloom_plan::Statistics;
 use keyloom_schema::Table;
-use keyloom_store::{Condition, Direction, Limits, Read, Store};
+use keyloom_store::{Condition, Direction, Limits, Read, Sequence, Store};
 
 use crate::analyze;
 use crate::error::Error;
@@ -14,10 +15,12 @@ use crate::index::IndexDefinition;
 use crate::keyspace;
 
 /// The catalog of one moment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Catalog {
     /// How often the schema has changed, and the next free tree: the value that every commit requires unchanged.
     pub(crate) version: Version,
+    /// The last commit after which the store is known to have this version.
+    held_at: AtomicU64,
     pub(crate) tables: BTreeMap<String, Arc<Table>>,
     pub(crate) indexes: BTreeMap<String, IndexDefinition>,
     pub(crate) statistics: Statistics,
@@ -61,6 +64,16 @@ impl Version {
 }
 
 impl Catalog {
+    /// The store has this catalog's version after this commit.
+    pub(crate) fn held_at(&self, sequence: Sequence) {
+        self.held_at.fetch_max(sequence.0, Ordering::Relaxed);
+    }
+
+    /// Whether the store is known to have this catalog's version after this commit.
+    pub(crate) fn holds_after(&self, sequence: Sequence) -> bool {
+        self.held_at.load(Ordering::Relaxed) == sequence.0
+    }
+
     /// Reads the catalog, all of it of one moment.
     pub(crate) async fn newest(store: &impl Store) -> Result<Self, Error> {
         // One page is of one state where there are snapshots.

@@ -1,5 +1,6 @@
 //! A store with tables in it.
 
+use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -217,7 +218,7 @@ impl<S: Store> Database<S> {
     }
 
     /// Makes changes as one; the records before and after come with the sequence.
-    pub(crate) async fn apply_all(&self, changes: &[(&str, Change)]) -> Result<Outcome, Error> {
+    pub(crate) async fn apply_all<'c>(&self, changes: &'c [(&str, Change)]) -> Result<Outcome<'c>, Error> {
         match changes {
             _ if self.commits() == Commits::All => {}
             [] => return Ok(Outcome { sequence: self.sequence().await?, records: Vec::new() }),
@@ -228,11 +229,13 @@ impl<S: Store> Database<S> {
                 return Err(self.unsupported(what));
             }
         }
-        let mut patience = Patience::new();
+        let mut patience = Patience::default();
         loop {
             let catalog = self.catalog();
+            // Asked before anything is read: if it is the last commit when this one comes, all that was read still holds.
+            let last = self.store().sequence().await?;
             let recorded = Recorded::new(self.store());
-            let (overlay, records) = match self.work_out(&catalog, &recorded, changes).await {
+            let (writes, records) = match self.work_out(&catalog, &recorded, changes).await {
                 Err(Error::Conflict(reason)) => {
                     patience.check(&reason)?;
                     continue;
@@ -242,9 +245,15 @@ impl<S: Store> Database<S> {
                 Err(_) => continue,
                 Ok(worked_out) => worked_out,
             };
-            let batch = recorded.batch(overlay).require(catalog.version.unchanged());
+            let mut batch = recorded.require(writes).require(catalog.version.unchanged());
+            if catalog.holds_after(last) {
+                batch = batch.held_at(last);
+            }
             match self.store().commit(batch).await {
-                Ok(sequence) => return Ok(Outcome { sequence, records }),
+                Ok(sequence) => {
+                    catalog.held_at(sequence);
+                    return Ok(Outcome { sequence, records });
+                }
                 Err(keyloom_store::Error::Conflict(condition)) => {
                     self.overtaken(&condition, &mut patience).await?
                 }
@@ -254,21 +263,27 @@ impl<S: Store> Database<S> {
     }
 
     /// What changes write, and each record before and after.
-    async fn work_out(
+    async fn work_out<'c>(
         &self,
         catalog: &Catalog,
         read: &impl Read,
-        changes: &[(&str, Change)],
-    ) -> Result<(Overlay, Vec<(Option<Document>, Option<Document>)>), Error> {
+        changes: &'c [(&str, Change)],
+    ) -> Result<(Batch, Vec<BeforeAndAfter<'c>>), Error> {
+        if let [(name, change)] = changes {
+            let table = catalog.table(name)?;
+            let applied = apply(read, table, change, self.now_for(table), Commits::All).await?;
+            return Ok((applied.writes, vec![(applied.before, applied.after)]));
+        }
+        // Each sees what those before it write.
         let mut overlay = Overlay::new();
         let mut records = Vec::with_capacity(changes.len());
         for (name, change) in changes {
-            let view = overlay.over(read);
-            let applied = apply(&view, catalog.table(name)?, change, self.now(), Commits::All).await?;
-            applied.writes.into_iter().for_each(|write| overlay.write(write));
+            let (view, table) = (overlay.over(read), catalog.table(name)?);
+            let applied = apply(&view, table, change, self.now_for(table), Commits::All).await?;
+            overlay.write_all(&applied.writes);
             records.push((applied.before, applied.after));
         }
-        Ok((overlay, records))
+        Ok((overlay.into_batch(), records))
     }
 
     /// After a conflict: reads the schema anew if that was it; an error if it has been tried long enough.
@@ -385,11 +400,13 @@ impl<S: Store> Database<S> {
 
 /// What became of changes that were made as one.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct Outcome<'c> {
     pub(crate) sequence: Sequence,
-    /// Each record before and after.
-    pub(crate) records: Vec<(Option<Document>, Option<Document>)>,
+    pub(crate) records: Vec<BeforeAndAfter<'c>>,
 }
+
+/// A record before and after a change. What was put is the caller's own.
+type BeforeAndAfter<'c> = (Option<Document>, Option<Cow<'c, Document>>);
 
 /// Whether a condition is the one on the schema's version.
 pub(crate) fn is_version(condition: &Condition) -> bool {
@@ -400,16 +417,12 @@ pub(crate) fn is_version(condition: &Condition) -> bool {
 }
 
 /// How long a change has been overtaken by others.
-#[derive(Debug)]
-pub(crate) struct Patience(Instant);
+#[derive(Debug, Default)]
+pub(crate) struct Patience(Option<Instant>);
 
 impl Patience {
-    pub(crate) fn new() -> Self {
-        Self(Instant::now())
-    }
-
-    pub(crate) fn check(&self, reason: &str) -> Result<(), Error> {
-        if self.0.elapsed() < PATIENCE {
+    pub(crate) fn check(&mut self, reason: &str) -> Result<(), Error> {
+        if self.0.get_or_insert_with(Instant::now).elapsed() < PATIENCE {
             return Ok(());
         }
         Err(Error::Conflict(format!("overtaken for {} s: {reason}", PATIENCE.as_secs()).into()))

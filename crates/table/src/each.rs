@@ -1,12 +1,13 @@
 //! One record at a time: what is done on a store that commits no more than a record with its entries as one, and where
 //! others may go by a schema that has changed for as long as its lease.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use keyloom_key::Value;
-use keyloom_store::{About, Overlay, Store};
+use keyloom_store::{About, Store};
 
 use crate::apply::{Applied, Commits, apply};
 use crate::change::{Change, When};
@@ -40,8 +41,8 @@ impl<S: Store> Database<S> {
     }
 
     /// Makes a change of one record. Records that have ended and are in its way are deleted first, each by itself.
-    pub(crate) async fn apply_one(&self, table: &str, change: &Change) -> Result<Outcome, Error> {
-        let mut patience = Patience::new();
+    pub(crate) async fn apply_one(&self, table: &str, change: &Change) -> Result<Outcome<'static>, Error> {
+        let mut patience = Patience::default();
         let mut first: Vec<Change> = Vec::new();
         loop {
             let catalog = self.catalog();
@@ -63,6 +64,7 @@ impl<S: Store> Database<S> {
                 Err(_) => continue,
                 Ok(applied) => applied,
             };
+            let after = after.map(|after| Cow::Owned(after.into_owned()));
             if !ended.is_empty() {
                 for key in ended {
                     let values = definition.primary().values(&key)?;
@@ -72,16 +74,14 @@ impl<S: Store> Database<S> {
                 patience.check("by records that have ended")?;
                 continue;
             }
-            let sequence = if writes.is_empty() {
+            let sequence = if writes.writes().len() == 0 {
                 // What was read says that there is nothing to do, if it was read by the schema as it is.
                 if !self.is_schema(&catalog, self.store()).await? {
                     continue;
                 }
                 self.store().sequence().await?
             } else {
-                let mut overlay = Overlay::new();
-                writes.into_iter().for_each(|write| overlay.write(write));
-                let batch = recorded.batch(overlay).require(catalog.version.unchanged());
+                let batch = recorded.require(writes).require(catalog.version.unchanged());
                 match self.store().commit(batch.about(About::Record(key))).await {
                     Ok(sequence) => sequence,
                     Err(keyloom_store::Error::Conflict(condition)) => {

@@ -277,7 +277,7 @@ impl<S: Store> Index<S> {
     }
 
     async fn commit(&self, batch: impl Fn() -> Batch) -> Result<Sequence, Error> {
-        let mut patience = Patience::new();
+        let mut patience = Patience::default();
         loop {
             let version = self.database.catalog().version;
             let batch = batch().about(About::Members).require(version.unchanged());

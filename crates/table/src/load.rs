@@ -148,7 +148,7 @@ impl<S: Store> Table<S> {
         match self.database().store().commit(batch).await {
             Ok(_) => Ok(records),
             Err(keyloom_store::Error::Conflict(condition)) => {
-                self.database().overtaken(&condition, &mut Patience::new()).await?;
+                self.database().overtaken(&condition, &mut Patience::default()).await?;
                 if is_version(&condition) {
                     return Err(Error::Conflict("the schema has changed".into()));
                 }

@@ -1,11 +1,10 @@
 //! Writes that are not committed yet, and what was read to decide on them.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
 use keyloom_key::Span;
-use keyloom_store::{Batch, Condition, Direction, Error, Fingerprinter, Limits, Overlay, Page, Read};
+use keyloom_store::{Batch, Condition, Direction, Error, Fingerprinter, Limits, Page, Read};
 
 /// A store or a snapshot that remembers what was read of it, as conditions of a commit.
 #[derive(Debug)]
@@ -16,8 +15,26 @@ pub(crate) struct Recorded<R> {
 
 #[derive(Debug, Default)]
 struct Seen {
-    keys: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// Each key with its value. One that is read again is here again, until they are more than `room`.
+    keys: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    room: usize,
     spans: Vec<Condition>,
+}
+
+impl Seen {
+    /// Of a key that was read several times, what was read first stays.
+    fn distinct(&mut self) {
+        self.keys.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.keys.dedup_by(|(one, _), (first, _)| one == first);
+    }
+
+    fn see(&mut self, key: &[u8], value: Option<&[u8]>) {
+        if self.keys.len() > self.room {
+            self.distinct();
+            self.room = 2 * self.keys.len() + 16;
+        }
+        self.keys.push((key.to_vec(), value.map(<[u8]>::to_vec)));
+    }
 }
 
 impl<R> Recorded<R> {
@@ -26,30 +43,25 @@ impl<R> Recorded<R> {
     }
 
     fn see(&self, key: &[u8], value: Option<&[u8]>) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if !seen.keys.contains_key(key) {
-            seen.keys.insert(key.to_vec(), value.map(<[u8]>::to_vec));
-        }
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).see(key, value);
     }
 
     /// The keys that were read, each with its value.
     fn keys(&self) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.keys.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.distinct();
+        seen.keys.clone()
     }
 
     /// A batch of these writes that is committed only if all that was read is as it was.
-    pub(crate) fn batch(self, writes: Overlay) -> Batch {
-        let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn require(self, writes: Batch) -> Batch {
+        let mut seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        seen.distinct();
         let keys = seen.keys.into_iter().map(|(key, value)| match value {
             None => Condition::Absent(key),
             Some(value) => Condition::Is { key, value },
         });
-        let batch = keys.chain(seen.spans).fold(Batch::new(), Batch::require);
-        writes.into_writes().fold(batch, |batch, write| match write.value {
-            Some(value) => batch.put(write.key, value),
-            None => batch.delete(write.key),
-        })
+        keys.chain(seen.spans).fold(writes, Batch::require)
     }
 }
 

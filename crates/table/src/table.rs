@@ -1,5 +1,6 @@
 //! A table of a database, to be written and read.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -72,8 +73,7 @@ impl<S: Store> Table<S> {
         key: impl IntoIterator<Item = V>,
         update: Update,
     ) -> Result<Option<Document>, Error> {
-        let outcome = self.database.apply_all(&[(&self.name, Change::update(key, update))]).await?;
-        Ok(outcome.records.into_iter().next().and_then(|(_, after)| after))
+        Ok(self.change(Change::update(key, update)).await?.1)
     }
 
     /// Deletes a record; returns what it was, or `None` if there was none.
@@ -81,8 +81,7 @@ impl<S: Store> Table<S> {
         &self,
         key: impl IntoIterator<Item = V>,
     ) -> Result<Option<Document>, Error> {
-        let outcome = self.database.apply_all(&[(&self.name, Change::delete(key))]).await?;
-        Ok(outcome.records.into_iter().next().and_then(|(before, _)| before))
+        Ok(self.change(Change::delete(key)).await?.0)
     }
 
     /// Makes a change, if its condition holds.
@@ -95,8 +94,10 @@ impl<S: Store> Table<S> {
     /// What was before is not looked at where nothing depends on it: a put without a condition into a table without
     /// indexes.
     pub async fn change(&self, change: Change) -> Result<(Option<Document>, Option<Document>), Error> {
-        let outcome = self.database.apply_all(&[(&self.name, change)]).await?;
-        Ok(outcome.records.into_iter().next().unwrap_or_default())
+        let changes = [(self.name.as_str(), change)];
+        let outcome = self.database.apply_all(&changes).await?;
+        let (before, after) = outcome.records.into_iter().next().unwrap_or_default();
+        Ok((before, after.map(Cow::into_owned)))
     }
 
     /// Makes several changes as one.

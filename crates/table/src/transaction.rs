@@ -1,5 +1,6 @@
 //! Several reads and writes as one, as if nobody else were there.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -135,8 +136,8 @@ impl<S: Store> Transaction<S> {
         let view = self.writes.over(&self.read);
         let table = self.catalog.table(table)?;
         let applied = apply(&view, table, &change, self.database.now(), Commits::All).await?;
-        applied.writes.into_iter().for_each(|write| self.writes.write(write));
-        Ok((applied.before, applied.after))
+        self.writes.write_all(&applied.writes);
+        Ok((applied.before, applied.after.map(Cow::into_owned)))
     }
 
     /// Commits all writes as one if nothing that was read has changed; `None` if there was nothing to write.
@@ -145,7 +146,7 @@ impl<S: Store> Transaction<S> {
             // One state was read and nothing depends on it.
             return Ok(None);
         }
-        let batch = self.read.batch(self.writes).require(self.catalog.version.unchanged());
+        let batch = self.read.require(self.writes.into_batch()).require(self.catalog.version.unchanged());
         match self.database.store().commit(batch).await {
             Ok(sequence) => Ok(Some(sequence)),
             Err(keyloom_store::Error::Conflict(condition)) => {

@@ -223,7 +223,7 @@ impl<S: Store> Database<S> {
         if self.commits() == Commits::Record {
             return self.mend_record(difference).await;
         }
-        let mut patience = Patience::new();
+        let mut patience = Patience::default();
         loop {
             let catalog = self.catalog();
             let definition = catalog.table(&difference.table)?;
@@ -249,7 +249,7 @@ impl<S: Store> Database<S> {
                 None if is.is_some_and(|is| difference.is_of(&is)) => writes.delete(difference.key.clone()),
                 _ => return Ok(false),
             }
-            let batch = recorded.batch(writes).require(catalog.version.unchanged());
+            let batch = recorded.require(writes.into_batch()).require(catalog.version.unchanged());
             match self.store().commit(batch).await {
                 Ok(_) => return Ok(true),
                 Err(StoreError::Conflict(condition)) => self.overtaken(&condition, &mut patience).await?,

@@ -216,9 +216,10 @@ impl Buffer {
         if !guard.open || (waiting > 0 && full) {
             return Ok(Admission::Closed(batch));
         }
-        if !batch.conditions().is_empty() {
+        let conditions = batch.conditions_after(guard.sequence);
+        if !conditions.is_empty() {
             let front = Front { view: guard.view(guard.sequence), engine, txn: &*engine.read()? };
-            check(&front, batch.conditions())?;
+            check(&front, conditions)?;
         }
         let sequence = Sequence(guard.sequence.0 + 1);
         let state = &mut *guard;

@@ -78,15 +78,11 @@ impl Rows {
     pub(crate) fn commit(&mut self, batch: &Batch, sequence: Sequence, needed: Sequence) {
         for (key, value) in batch.writes() {
             self.filter.add(key);
-            let value = value.map(<[u8]>::to_vec);
-            match self.keys.get_mut(key) {
-                None => {
-                    drop(self.keys.insert(key.to_vec(), Versions(SmallVec::from_iter([(sequence, value)]))))
-                }
-                Some(Versions(versions)) => match versions.last_mut() {
-                    Some(last) if last.0 > needed => *last = (sequence, value),
-                    _ => versions.push((sequence, value)),
-                },
+            let version = (sequence, value.map(<[u8]>::to_vec));
+            let Versions(versions) = self.keys.entry(key.to_vec()).or_default();
+            match versions.last_mut() {
+                Some(last) if last.0 > needed => *last = version,
+                _ => versions.push(version),
             }
         }
         self.last = Some(sequence);

@@ -36,6 +36,9 @@ const FRONT: usize = 12;
 const DELETED: u32 = u32::MAX;
 /// How many bytes a log grows by, at least.
 const GROWTH: u64 = 1 << 20;
+/// How many zeros are written at once where a log grows. What is written as one, some file systems keep as one, and then go
+/// through all of it for every small write in it.
+const PAGE: [u8; 4096] = [0; 4096];
 
 /// The salts of both logs, as the file has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -221,10 +224,9 @@ impl Log {
         if end > self.length {
             let doubled = self.length.saturating_mul(2).min(self.length + 16 * GROWTH);
             let length = end.max(doubled).next_multiple_of(GROWTH);
-            let zeros = vec![0; usize::try_from(GROWTH).unwrap_or(usize::MAX)];
             while self.length < length {
-                let part = usize::try_from(length - self.length).unwrap_or(usize::MAX).min(zeros.len());
-                self.write(zeros.get(..part).unwrap_or_default(), self.length)?;
+                let part = usize::try_from(length - self.length).unwrap_or(usize::MAX);
+                self.write(PAGE.get(..part).unwrap_or(&PAGE), self.length)?;
                 self.length = self.cursor;
             }
         }

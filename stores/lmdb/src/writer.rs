@@ -263,7 +263,7 @@ impl Writer {
         let mut outcomes = Vec::with_capacity(group.len());
         for Commit { batch, .. } in group {
             // Conditions are checked before the first write of their batch, so a conflict leaves nothing to undo.
-            outcomes.push(match check(&Seen(&self.engine, &txn), batch.conditions()) {
+            outcomes.push(match check(&Seen(&self.engine, &txn), batch.conditions_after(last)) {
                 Err(Error::Conflict(condition)) => Err(Error::Conflict(condition)),
                 checked => {
                     checked?;

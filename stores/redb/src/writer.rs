@@ -133,7 +133,7 @@ impl Writer {
         let mut row = Vec::new();
         for Commit { batch, .. } in group {
             // Conditions are checked before the first write of their batch, so a conflict leaves nothing to undo.
-            outcomes.push(match check(&Seen(&data), batch.conditions()) {
+            outcomes.push(match check(&Seen(&data), batch.conditions_after(last)) {
                 Err(Error::Conflict(condition)) => Err(Error::Conflict(condition)),
                 checked => {
                     checked?;

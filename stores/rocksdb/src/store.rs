@@ -112,7 +112,8 @@ impl Shared {
     /// Judges and writes a batch; its place among all commits, and whether it must be waited for until it is synced.
     fn write(&self, batch: &Batch, sorted: Option<Sorted>) -> Result<(Sequence, bool), Error> {
         let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        check(&Reading::newest(&self.engine), batch.conditions())?;
+        let last = Sequence(self.engine.db.latest_sequence_number());
+        check(&Reading::newest(&self.engine), batch.conditions_after(last))?;
         let writes = match sorted {
             None => self.engine.writes(batch)?,
             Some(sorted) => {

@@ -27,6 +27,7 @@ pub fn cases<S: Store>() -> Vec<Case<S>> {
             run: conditions,
         },
         Case { name: "conditions_on_what_is_written", made_by: |c| c.conditions, run: on_written },
+        Case { name: "what_held_before_another_commit_is_looked_at", made_by: |c| c.conditions, run: held },
         Case { name: "a_conflict_names_the_condition", made_by: |c| c.conditions, run: named },
         Case {
             name: "conditions_see_spans_change",
@@ -138,6 +139,14 @@ fn on_written<S: Store>(store: &Blocking<S>) -> Outcome {
         ensure!(conflicts(store, batch)? == conflict, "{condition:?}: a conflict is {conflict}");
         ensure_eq!(value(store, key.as_bytes())?.as_deref() == Some(b"written"), !conflict);
     }
+    Ok(())
+}
+
+fn held<S: Store>(store: &Blocking<S>) -> Outcome {
+    let last = store.commit(puts([("a", "1")]))?;
+    let batch = || Batch::new().put("a", "2").require_value("a", "1").held_at(last);
+    ensure!(!conflicts(store, batch())?, "it was known to hold, and did");
+    ensure!(conflicts(store, batch())?, "it was known to hold, but another commit came");
     Ok(())
 }
 
