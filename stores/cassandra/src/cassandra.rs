@@ -15,6 +15,10 @@ pub type CassandraStore = ClusterStore<Driver>;
 
 impl ClusterStore<Driver> {
     /// Opens the store that the URL names; a keyspace that is not there is made.
+    ///
+    /// It may be used from any executor, or from none. Opened inside a tokio runtime of several threads, its connections
+    /// live there, which is fastest, and end with it; that runtime needs clocks and sockets (`enable_all`), and threads
+    /// that are not all blocked. Elsewhere the store has two threads of its own.
     pub async fn open(config: &Config) -> Result<Self, Error> {
         let driver = Driver::connect(config).await?;
         let settings = Settings {

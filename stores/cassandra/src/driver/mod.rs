@@ -40,7 +40,7 @@ use clock::Clock;
 use fault::damaged;
 use gather::Gather;
 use statements::{StoredRow, cell, claim, range, row};
-use threads::Threads;
+use threads::{Gone, Threads};
 
 /// A deleted record's cell goes by itself after a day, in seconds.
 const DELETED: i32 = 24 * 60 * 60;
@@ -56,7 +56,8 @@ const AT_ONCE: usize = 128;
 
 /// A cluster, through Cassandra's protocol.
 ///
-/// The statements run on threads of its own, so that its futures can be awaited by any executor.
+/// Its futures can be awaited by any executor. Where it is connected inside a tokio runtime of several threads, its
+/// connections live there and end with it; elsewhere they have threads of their own.
 #[derive(Debug)]
 pub struct Driver {
     asker: Arc<Asker>,
@@ -82,7 +83,7 @@ impl Driver {
         self.lease
     }
 
-    /// Asks a statement here, by the connections and clocks of the driver's threads.
+    /// Asks a statement here, by the connections and clocks where the driver lives.
     async fn ask<T, W>(&self, work: impl FnOnce(Arc<Asker>) -> W) -> Result<T, Fault>
     where
         W: Future<Output = Result<T, Fault>> + Send,
@@ -91,7 +92,7 @@ impl Driver {
     }
 }
 
-fn gone(gone: threads::Gone) -> Fault {
+fn gone(gone: Gone) -> Fault {
     Fault::Unknown(gone.to_string())
 }
 
@@ -213,7 +214,7 @@ impl Cluster for Driver {
         if sends {
             self.threads.spawn(gather::send(self.asker.clone(), self.gather.clone(), partition));
         }
-        answer.await.unwrap_or_else(|_| Err(gone(threads::Gone)))
+        answer.await.unwrap_or_else(|_| Err(gone(Gone::Ended)))
     }
 
     async fn delete(&self, space: Space, shard: Id, rows: &[(Vec<u8>, Id)]) -> Result<(), Fault> {

@@ -13,6 +13,8 @@ pub(crate) fn cases() -> Vec<Case> {
     vec![
         ("without_a_runtime", without_a_runtime),
         ("within_a_runtime", within_a_runtime),
+        ("lives_in_the_runtime_it_is_opened_in", lives_in_the_runtime_it_is_opened_in),
+        ("a_runtime_without_sockets_is_an_error", a_runtime_without_sockets_is_an_error),
         ("dropped_within_a_runtime", dropped_within_a_runtime),
         ("dropped_by_its_own_work", dropped_by_its_own_work),
         ("a_statement_that_nobody_waits_for_is_done", a_statement_that_nobody_waits_for_is_done),
@@ -35,6 +37,33 @@ fn within_a_runtime() -> Outcome {
         driver().cell(&key(), Consistency::Serial).await
     });
     assert_eq!(found, Ok(None));
+    Ok(())
+}
+
+fn lives_in_the_runtime_it_is_opened_in() -> Outcome {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let opened = runtime.spawn(async { Driver::connect(&config("driver", "")).await.expect("a driver") });
+    let driver = runtime.block_on(opened)?;
+    assert_eq!(driver.cell(&key(), Consistency::Quorum).wait(), Ok(None), "asked from outside");
+    let driver = Arc::new(driver);
+    let mine = driver.clone();
+    let within = runtime.spawn(async move { mine.run(async { 7 }).await });
+    assert_eq!(runtime.block_on(within)?, Ok(7));
+    drop(runtime);
+    let ended = [
+        driver.run(async {}).wait().expect_err("nobody is there to do it").to_string(),
+        driver.cell(&key(), Consistency::Quorum).wait().expect_err("nobody is there to ask").to_string(),
+    ];
+    assert!(ended.iter().all(|error| error.contains("has ended: open it anew")), "{ended:?}");
+    driver.sleep(Duration::from_secs(60)).wait();
+    Ok(())
+}
+
+fn a_runtime_without_sockets_is_an_error() -> Outcome {
+    let runtime = Builder::new_multi_thread().worker_threads(2).build()?;
+    let opened = runtime.spawn(async { Driver::connect(&config("driver", "")).await.map(drop) });
+    let error = runtime.block_on(opened)?.expect_err("a driver without sockets").to_string();
+    assert!(error.contains("the driver failed") && error.contains("disabled"), "{error}");
     Ok(())
 }
 
