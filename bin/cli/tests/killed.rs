@@ -79,7 +79,7 @@ fn a_killed_import_goes_on_where_it_stopped() {
         };
         assert!(last.status.success(), "{}", said(&last));
         written += u32::from(said(&last).contains("written before"));
-        assert_eq!(export(&database), export(&path("whole.klm")), "round {round}");
+        assert!(export(&database) == export(&path("whole.klm")), "round {round}: not the same records");
         assert_eq!(left(folder.path()), Vec::<String>::new());
     }
     assert!(kills >= 4, "only {kills} imports were killed");
@@ -114,7 +114,7 @@ fn files_that_are_half_removed_are_not_all() {
         child.wait().unwrap();
         caught += left(folder.path()).len();
         succeeds(&mut import(&database, &path("notes.csv")));
-        assert_eq!(export(&database), export(&path("whole.klm")), "round {round}");
+        assert!(export(&database) == export(&path("whole.klm")), "round {round}: not the same records");
         assert_eq!(left(folder.path()), Vec::<String>::new());
     }
     assert!(caught > 0, "none was killed while it removed its files");

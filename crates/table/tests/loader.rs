@@ -247,6 +247,32 @@ fn a_load_goes_on_behind_the_last_record_that_it_wrote() {
     assert_eq!((merged.unchanged, merged.resumed, merged.new), (5_000, 0, 0));
 }
 
+/// Files from before the table was made, beside those of a later try: of two records with the same key the last one counts
+/// all the same. The number of the table's tree was in their keys, and decided.
+#[test]
+fn the_last_record_counts_whatever_try_has_read_it() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("load");
+    let table = open(words());
+    let bare = words().build().unwrap();
+    // So little memory that each record is a file.
+    let mut first = Loader::of(&bare, 1, usize::MAX).resumable(&folder, 7).unwrap();
+    first.push(document((1, 1), 1)).unwrap();
+    first.push(document((1, 1), 2)).unwrap();
+    drop(first);
+    std::fs::remove_file(folder.join("000000000000-000000000001.0")).unwrap();
+    let mut second = Loader::new(&table, 1).unwrap().resumable(&folder, 7).unwrap();
+    assert_eq!(second.pushed(), 0);
+    second.push(document((1, 1), 1)).unwrap();
+    drop(second);
+    let last = Loader::new(&table, 1).unwrap().resumable(&folder, 7).unwrap();
+    assert_eq!(last.pushed(), 2);
+    last.finish(&table, Existing::Replace, |_| {}).wait().unwrap();
+    let model = open(words());
+    model.put(document((1, 1), 2)).wait().unwrap();
+    assert_eq!(all(&table), all(&model));
+}
+
 /// What a load has left in the store counts only with its files: without them it is another load, and records may have
 /// gone since.
 #[test]

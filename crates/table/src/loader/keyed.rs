@@ -31,6 +31,11 @@ impl Keyed {
         self.bytes.get(..self.key).unwrap_or_default()
     }
 
+    /// The key behind the tree's number, by which rows are sorted: one that was pushed before its table was made has another.
+    fn rest(&self) -> &[u8] {
+        self.bytes.get(Tree::ID..self.key).unwrap_or_default()
+    }
+
     pub(super) fn payload(&self) -> &[u8] {
         self.bytes.get(self.key..).unwrap_or_default()
     }
@@ -50,7 +55,7 @@ impl Keyed {
 impl Ord for Keyed {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_head = self.head.cmp(&other.head);
-        by_head.then_with(|| (self.key(), self.number).cmp(&(other.key(), other.number)))
+        by_head.then_with(|| (self.rest(), self.number).cmp(&(other.rest(), other.number)))
     }
 }
 
