@@ -313,7 +313,7 @@ impl<S: Store> Database<S> {
         let version = catalog.version.next(catalog.version.free_tree());
         let batch = batch
             .put(keyspace::table(definition.name()), bytes)
-            .put(keyspace::version(), version.to_bytes())
+            .put(keyspace::VERSION, version.to_bytes())
             .delete(keyspace::progress(tree))
             .require(catalog.version.unchanged());
         self.store().commit(batch).await.map(|_| ())

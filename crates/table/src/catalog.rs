@@ -38,7 +38,7 @@ impl Version {
         [self.changes.to_be_bytes().as_slice(), &self.next_tree.to_be_bytes()].concat()
     }
 
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let (changes, rest) = bytes.split_first_chunk()?;
         let next_tree = rest.try_into().ok()?;
         Some(Self { changes: u64::from_be_bytes(*changes), next_tree: u32::from_be_bytes(next_tree) })
@@ -47,8 +47,8 @@ impl Version {
     /// What a commit requires so that nobody writes by an old schema.
     pub(crate) fn unchanged(self) -> Condition {
         match self {
-            Self { changes: 0, .. } => Condition::Absent(keyspace::version()),
-            version => Condition::Is { key: keyspace::version(), value: version.to_bytes() },
+            Self { changes: 0, .. } => Condition::Absent(keyspace::VERSION.to_vec()),
+            version => Condition::Is { key: keyspace::VERSION.to_vec(), value: version.to_bytes() },
         }
     }
 
@@ -81,11 +81,10 @@ impl Catalog {
             return Self::read(store).await;
         }
         loop {
-            let key = keyspace::version();
-            let before = store.get(&key, <[u8]>::to_vec).await?;
+            let before = store.get(keyspace::VERSION, <[u8]>::to_vec).await?;
             let catalog = Self::read(store).await?;
             // Definitions change only with the version, which never comes back to what it was.
-            if store.get(&key, <[u8]>::to_vec).await? == before {
+            if store.get(keyspace::VERSION, <[u8]>::to_vec).await? == before {
                 return Ok(catalog);
             }
         }

@@ -9,7 +9,7 @@ use keyloom_schema::{Document, Placement, State, TableBuilder};
 use keyloom_store::{About, Batch, Condition, Overlay, Read, Sequence, Store};
 
 use crate::apply::{Commits, apply};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Version};
 use crate::change::Change;
 use crate::error::Error;
 use crate::keyspace;
@@ -196,8 +196,8 @@ impl<S: Store> Database<S> {
             let catalog = self.catalog();
             let Some((batch, next_tree)) = change(&catalog)? else { return Ok(()) };
             let next = catalog.version.next(next_tree);
-            let batch = batch.put(keyspace::version(), next.to_bytes()).require(catalog.version.unchanged());
-            match self.store().commit(batch.about(About::Record(keyspace::version()))).await {
+            let batch = batch.put(keyspace::VERSION, next.to_bytes()).require(catalog.version.unchanged());
+            match self.store().commit(batch.about(About::Record(keyspace::VERSION.to_vec()))).await {
                 Ok(_) => return self.refresh().await,
                 Err(keyloom_store::Error::Conflict(_)) => self.refresh().await?,
                 Err(error) => return Err(error.into()),
@@ -366,8 +366,8 @@ impl<S: Store> Database<S> {
 
     /// Whether this catalog is the schema of what can be read; if not, the schema is read anew.
     pub(crate) async fn is_schema(&self, catalog: &Catalog, read: &impl Read) -> Result<bool, Error> {
-        let expected = catalog.version.to_bytes();
-        let same = read.get(&keyspace::version(), |version| version == expected).await?;
+        let same = |version: &[u8]| Version::parse(version) == Some(catalog.version);
+        let same = read.get(keyspace::VERSION, same).await?;
         let same = same.unwrap_or(catalog.version.changes == 0);
         if !same {
             self.refresh().await?;
@@ -411,7 +411,7 @@ type BeforeAndAfter<'c> = (Option<Document>, Option<Cow<'c, Document>>);
 /// Whether a condition is the one on the schema's version.
 pub(crate) fn is_version(condition: &Condition) -> bool {
     match condition {
-        Condition::Absent(key) | Condition::Is { key, .. } => *key == keyspace::version(),
+        Condition::Absent(key) | Condition::Is { key, .. } => *key == keyspace::VERSION,
         _ => false,
     }
 }

@@ -18,9 +18,7 @@ use keyloom_key::Span;
 const CATALOG: [u8; 4] = [0; 4];
 
 /// The key of the schema's version, which every commit requires unchanged.
-pub(crate) fn version() -> Vec<u8> {
-    catalog(b'v', &[])
-}
+pub(crate) const VERSION: &[u8] = &[0, 0, 0, 0, b'v'];
 
 /// The key of a table.
 pub(crate) fn table(name: &str) -> Vec<u8> {
