@@ -34,10 +34,12 @@ pub(crate) fn existing_or_new(url: &str) -> Result<Database<UrlStore>, Failure> 
     open(&locate(url)?)
 }
 
-/// Where a database is, and how it is opened.
+/// Where a database is, and how it is opened, as its store has it. What it does not have is misuse.
 pub(crate) fn locate(url: &str) -> Result<Url, Failure> {
     let url: Url = url.parse().map_err(|error: keyloom::Error| Failure::Misuse(error.to_string()))?;
-    Ok(url.or(SETTINGS.get().copied().unwrap_or_default()))
+    let url = url.or(SETTINGS.get().copied().unwrap_or_default());
+    let settings = url.settings.at(&url.location).map_err(|error| Failure::Misuse(error.to_string()))?;
+    Ok(Url { settings, ..url })
 }
 
 /// The file of a database, which may not be there yet.

@@ -123,7 +123,7 @@ pub use keyloom_table::{
 #[doc(inline)]
 pub use keyloom_layers as layers;
 pub use location::Location;
-pub use settings::{Cache, Filter, Preset, Settings};
+pub use settings::{Cache, Filter, Preset, Settings, WriteBuffer};
 pub use url::{Url, UrlStore};
 
 /// The example of docs/tuning.md too.

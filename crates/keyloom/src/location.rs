@@ -66,9 +66,9 @@ impl Location {
         self.reach(Settings::default()).wait()
     }
 
-    /// Opens the store with those of the settings that it has.
+    /// Opens the store with the settings, as it [has](Settings::at) them.
     pub(crate) async fn reach(&self, settings: Settings) -> Result<AnyStore, Error> {
-        #[cfg(not(feature = "lmdb"))]
+        #[cfg(not(any(feature = "lmdb", feature = "redb", feature = "rocksdb")))]
         let _ = settings;
         match self {
             Self::Memory => Ok(AnyStore::Memory(MemoryStore::new())),
@@ -79,9 +79,13 @@ impl Location {
             #[cfg(not(feature = "lmdb"))]
             Self::File(_) => Err(Error::Missing("store for files: build with the feature `lmdb`".into())),
             #[cfg(feature = "redb")]
-            Self::Redb(path) => Ok(AnyStore::Redb(keyloom_redb::RedbStore::open(path)?)),
+            Self::Redb(path) => {
+                Ok(AnyStore::Redb(keyloom_redb::RedbStore::open_with(path, settings.redb())?))
+            }
             #[cfg(feature = "rocksdb")]
-            Self::Rocks(path) => Ok(AnyStore::Rocks(keyloom_rocksdb::RocksStore::open(path)?)),
+            Self::Rocks(path) => {
+                Ok(AnyStore::Rocks(keyloom_rocksdb::RocksStore::open_with(path, settings.rocksdb())?))
+            }
             #[cfg(feature = "cassandra")]
             Self::Cluster(config) => Ok(AnyStore::Cassandra(CassandraStore::open(config).await?)),
         }

@@ -4,14 +4,17 @@
 //! |---|---|---|
 //! | `preset` | `high-write`, `high-read`, `balanced`: all but the compression | none |
 //! | `durability` | `synced`, `written`, `buffered`: what a [commit promises](Durability) | `synced` |
-//! | `write_buffer` | the most writes in memory that are not in the file yet | 100,000; `buffered` 1,000 |
+//! | `write_buffer` | the most in memory that is not in the file yet: [writes or bytes](WriteBuffer) | the store's |
 //! | `filter` | `on`, `off`, or how many keys are expected | `off` |
 //! | `cache` | `on` (64 MiB), `off`, bytes as in `256MB`, or a share of the free memory as in `30%` | `off` |
 //! | `cache_ttl` | how long an entry may be used, as in `5m`, `30s`, `100ms` | `5m` |
 //! | `compression` | `none`, `lz4`, `zstd`: how new values are written | as the database was told last |
+//! | `store_cache` | bytes of the file that redb, or RocksDB, may keep in memory, as in `512MB` | 256 MiB |
+//! | `families` | `off`, or in how many trees of RocksDB's the stripes of a new table lie | `off` |
 //!
-//! In a [URL](crate::Url) they stand behind a `?` with `&` between them, in a [file](Settings::read) one a line.
+//! What a store does not have is [refused](Settings::at). In a [URL](crate::Url) they stand behind a `?` with `&` between them, in a [file](Settings::read) one a line.
 
+mod stores;
 mod text;
 
 use std::path::Path;
@@ -20,8 +23,6 @@ use std::time::Duration;
 use keyloom_layers::{CacheOptions, Compression, FilterOptions, Layers};
 use keyloom_store::Durability;
 use keyloom_table::Error;
-
-use crate::Location;
 
 /// How a database is opened. What is `None` is left to whoever is asked next: the [preset](Self::preset), then the default.
 ///
@@ -39,8 +40,8 @@ pub struct Settings {
     pub preset: Option<Preset>,
     /// What a commit promises.
     pub durability: Option<Durability>,
-    /// The most writes in memory that are not in the file yet.
-    pub write_buffer: Option<usize>,
+    /// The most in memory that is not in the file yet.
+    pub write_buffer: Option<WriteBuffer>,
     /// Whether a filter tells which keys are not there.
     pub filter: Option<Filter>,
     /// What is kept of what was read.
@@ -49,6 +50,25 @@ pub struct Settings {
     pub cache_ttl: Option<Duration>,
     /// How new values are written.
     pub compression: Option<Compression>,
+    /// How many bytes of its file a store may keep in memory: redb, RocksDB.
+    pub store_cache: Option<usize>,
+    /// In how many trees the stripes of new tables lie, at most 256: RocksDB. 0 is the one tree that all tables share.
+    pub families: Option<u16>,
+}
+
+/// The most that may be in memory and not in the file yet.
+///
+/// | store | `synced`, `written` | `buffered` |
+/// |---|---|---|
+/// | a file (LMDB) | writes (100,000) or bytes (64 MiB): what is in the log only | writes (1,000): what a crash loses |
+/// | redb | none: what is synced is in the file | writes |
+/// | RocksDB | bytes of one tree (64 MiB): what is in the log only | writes |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WriteBuffer {
+    /// So many writes.
+    Writes(usize),
+    /// So many bytes of keys and values.
+    Bytes(usize),
 }
 
 /// Settings that go together, as the composite-key specification has them.
@@ -109,11 +129,13 @@ impl Preset {
         Settings {
             preset: Some(self),
             durability: Some(durability),
-            write_buffer: Some(write_buffer),
+            write_buffer: Some(WriteBuffer::Writes(write_buffer)),
             filter: Some(filter),
             cache: Some(cache),
             cache_ttl: None,
             compression: None,
+            store_cache: None,
+            families: None,
         }
     }
 }
@@ -130,6 +152,8 @@ impl Settings {
             cache: self.cache.or(other.cache),
             cache_ttl: self.cache_ttl.or(other.cache_ttl),
             compression: self.compression.or(other.compression),
+            store_cache: self.store_cache.or(other.store_cache),
+            families: self.families.or(other.families),
         }
     }
 
@@ -161,39 +185,6 @@ impl Settings {
         };
         let time_to_live = cache_ttl.unwrap_or(CacheOptions::default().time_to_live);
         Layers { filter, cache: bytes.map(|bytes| CacheOptions { bytes, time_to_live }), compression }
-    }
-
-    /// How a file is opened. With a filter or a cache, by this process alone.
-    #[cfg(feature = "lmdb")]
-    pub fn lmdb(self) -> keyloom_lmdb::Options {
-        use keyloom_lmdb::{LogOptions, Options};
-        let Self { durability, write_buffer, .. } = self.effective();
-        let Layers { filter, cache, .. } = self.layers();
-        let durability = match (durability.unwrap_or_default(), write_buffer) {
-            (Durability::Buffered { interval, .. }, Some(entries)) => {
-                Durability::Buffered { entries, interval }
-            }
-            (durability, _) => durability,
-        };
-        let log = LogOptions::default();
-        let log = Some(LogOptions { entries: write_buffer.unwrap_or(log.entries), ..log });
-        Options { durability, log, exclusive: filter.is_some() || cache.is_some(), ..Options::default() }
-    }
-
-    /// Refuses what the store of this place does not have. What only a preset says is left out there.
-    pub(crate) fn check(self, location: &Location) -> Result<(), Error> {
-        let preset = self.preset.map(Preset::settings).unwrap_or_default();
-        let asked = if self.durability.is_some() && self.durability != preset.durability {
-            "durability"
-        } else if self.write_buffer.is_some() && self.write_buffer != preset.write_buffer {
-            "write_buffer"
-        } else {
-            return Ok(());
-        };
-        match location {
-            Location::File(_) => Ok(()),
-            _ => Err(refused(format!("{location} has no setting {asked}: it is for files"))),
-        }
     }
 }
 

@@ -51,9 +51,9 @@ impl Url {
     }
 
     async fn reach(&self) -> Result<UrlStore, Error> {
-        self.settings.check(&self.location)?;
-        let store = self.location.reach(self.settings).await?;
-        Ok(Layered::open(store, self.settings.layers()).await?)
+        let settings = self.settings.at(&self.location)?;
+        let store = self.location.reach(settings).await?;
+        Ok(Layered::open(store, settings.layers()).await?)
     }
 }
 

@@ -229,6 +229,10 @@ impl<S: Store> Store for Layered<S> {
         self.store.catch_up().await
     }
 
+    async fn stripe(&self, prefix: &[u8], stripes: u16) -> Result<(), Error> {
+        self.store.stripe(prefix, stripes).await
+    }
+
     async fn sequence(&self) -> Result<Sequence, Error> {
         self.store.sequence().await
     }

@@ -52,6 +52,18 @@ fn redb() {
     is_kept("redb");
 }
 
+/// redb itself refuses what it cannot promise: so it was told.
+#[cfg(feature = "redb")]
+#[test]
+fn settings_reach_redb() {
+    use keyloom_store::Wait;
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Redb(folder.path().join("shop"));
+    let told = location.reach("durability=written".parse().unwrap()).wait().unwrap_err().to_string();
+    assert!(told.contains("redb cannot promise `written`"), "{told}");
+    assert!(!location.exists());
+}
+
 #[cfg(not(feature = "redb"))]
 #[test]
 fn redb_needs_a_feature() {
@@ -62,6 +74,33 @@ fn redb_needs_a_feature() {
 #[test]
 fn rocksdb() {
     is_kept("rocksdb");
+}
+
+/// RocksDB writes down how it was opened.
+#[cfg(feature = "rocksdb")]
+#[test]
+fn settings_reach_rocksdb() {
+    use keyloom_store::Wait;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop");
+    let url = format!("rocksdb:{}?write_buffer=3MiB&families=2&durability=buffered", path.display());
+    let refused = url.parse::<crate::Url>().unwrap().open().wait().map(drop).unwrap_err().to_string();
+    assert!(refused.contains("with durability=buffered"), "{refused}");
+    assert!(!path.exists());
+    let database = url.replace("buffered", "written").parse::<crate::Url>().unwrap().open().wait().unwrap();
+    database.define("CREATE TABLE users (id TEXT PRIMARY KEY) WITH (stripes = 16)").wait().unwrap();
+    let users = database.table("users").wait().unwrap();
+    for number in 0..20 {
+        users.put(crate::Document::new().with("id", format!("U{number}"))).wait().unwrap();
+    }
+    drop((users, database));
+    let files = std::fs::read_dir(&path).unwrap().map(|file| file.unwrap().path());
+    let options = files.filter(|file| file.display().to_string().contains("OPTIONS-")).max().unwrap();
+    let options = std::fs::read_to_string(options).unwrap();
+    for told in ["write_buffer_size=3145728", "[CFOptions \"stripe-000\"]", "[CFOptions \"stripe-001\"]"] {
+        assert!(options.contains(told), "{told} is not in {options}");
+    }
+    assert!(!options.contains("stripe-002"));
 }
 
 #[cfg(not(feature = "rocksdb"))]

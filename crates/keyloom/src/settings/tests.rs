@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyloom_store::Durability;
 
-use super::{Cache, Filter, Preset, Settings, free_memory};
+use super::{Cache, Filter, Preset, Settings, WriteBuffer, free_memory};
 use crate::Location;
 
 fn read(text: &str) -> Result<Settings, String> {
@@ -18,9 +18,10 @@ fn presets_have_their_values() {
         let Settings { write_buffer, filter, cache, durability, .. } = preset.settings();
         (write_buffer.unwrap(), filter.unwrap(), cache.unwrap(), durability.unwrap())
     };
-    assert_eq!(of(Preset::HighWrite), (10_000, Filter::Off, Cache::Off, Durability::Written));
-    assert_eq!(of(Preset::HighRead), (1_000, Filter::On, Cache::Percent(30), Durability::Synced));
-    assert_eq!(of(Preset::Balanced), (5_000, Filter::On, Cache::On, Durability::Synced));
+    let writes = WriteBuffer::Writes;
+    assert_eq!(of(Preset::HighWrite), (writes(10_000), Filter::Off, Cache::Off, Durability::Written));
+    assert_eq!(of(Preset::HighRead), (writes(1_000), Filter::On, Cache::Percent(30), Durability::Synced));
+    assert_eq!(of(Preset::Balanced), (writes(5_000), Filter::On, Cache::On, Durability::Synced));
     for preset in Preset::ALL {
         assert_eq!(read(&format!("preset={}", preset.name())).unwrap().effective(), preset.settings());
     }
@@ -42,6 +43,8 @@ fn settings_are_shown_as_they_are_read() {
         "preset=balanced",
         "durability=buffered&write_buffer=7&filter=1000&cache=30%&cache_ttl=90s&compression=zstd",
         "filter=off&cache=123456&cache_ttl=100ms&compression=none",
+        "write_buffer=64000000B&store_cache=1000&families=16",
+        "families=off",
     ] {
         assert_eq!(read(text).map(|settings| settings.to_string()), Ok(text.to_owned()));
     }
@@ -59,11 +62,14 @@ fn what_is_wrong_is_told_with_the_choices() {
         (
             "colour=red",
             "there is no setting colour; the settings are: preset, durability, write_buffer, filter, cache, cache_ttl, \
-             compression",
+             compression, store_cache, families",
         ),
         ("preset=fast", "there is no preset fast: write high-write, high-read or balanced"),
         ("durability=maybe", "there is no durability maybe: write synced, written or buffered"),
-        ("write_buffer=0", "there is no write_buffer 0: write a number of writes, as in 10000"),
+        (
+            "write_buffer=0",
+            "there is no write_buffer 0: write a number of writes as in 10000, or bytes as in 64MB",
+        ),
         (
             "filter=some",
             "there is no filter some: write on, off or how many keys are expected, as in 1000000",
@@ -74,10 +80,20 @@ fn what_is_wrong_is_told_with_the_choices() {
         ),
         ("cache_ttl=5", "there is no cache_ttl 5: write a time as in 5m, 30s or 100ms"),
         ("compression=gzip", "there is no compression gzip: write none, lz4 or zstd"),
+        ("store_cache=30%", "there is no store_cache 30%: write bytes as in 512MB"),
+        ("families=257", "there is no families 257: write off, or a number of trees up to 256"),
     ] {
         assert_eq!(read(text), Err(told.to_owned()));
     }
-    for text in ["cache=0%", "cache=91%", "cache=1TB", "cache=99999999999GB", "cache_ttl=1d", "preset"] {
+    for text in [
+        "cache=0%",
+        "cache=91%",
+        "cache=1TB",
+        "cache=99999999999GB",
+        "cache_ttl=1d",
+        "preset",
+        "write_buffer=0MB",
+    ] {
         assert!(read(text).is_err(), "{text}");
     }
 }
@@ -127,6 +143,86 @@ fn files_are_opened_so() {
     );
     let buffered = options("durability=buffered&write_buffer=50").durability;
     assert!(matches!(buffered, Durability::Buffered { entries: 50, .. }));
-    assert!(Settings::check(read("durability=synced").unwrap(), &Location::Memory).is_err());
-    assert!(Settings::check(read("preset=high-write").unwrap(), &Location::Memory).is_ok());
+    let log = options("write_buffer=8MiB").log.unwrap();
+    assert_eq!((log.entries, log.bytes), (100_000, 8 << 20));
+}
+
+/// What the store of a place makes of settings, or why it refuses them.
+fn at(place: &str, text: &str) -> Result<String, String> {
+    let settings = read(text)?.at(&place.parse::<Location>().unwrap());
+    settings.map(|settings| settings.to_string()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn what_only_a_preset_says_is_left_out_where_it_is_not_had() {
+    let file = "preset=high-write&durability=written&write_buffer=10000&filter=off&cache=off";
+    assert_eq!(at("shop.klm", "preset=high-write"), Ok(file.to_owned()));
+    assert_eq!(at("memory:", "preset=high-write"), Ok("preset=high-write&filter=off&cache=off".to_owned()));
+    for (text, told) in [
+        ("durability=synced", "has no setting durability: it is for files"),
+        ("write_buffer=1", "has no setting write_buffer: it is for files"),
+        ("store_cache=1MB", "has no setting store_cache: it is for redb and RocksDB"),
+        ("families=off", "has no setting families: it is for RocksDB"),
+        ("preset=high-write&durability=synced", "has no setting durability: it is for files"),
+    ] {
+        assert_eq!(at("memory:", text), Err(format!("refused: memory: {told}")), "{text}");
+    }
+    for text in ["store_cache=1MB", "families=1", "durability=buffered&write_buffer=1MB"] {
+        assert!(at("shop.klm", text).is_err(), "{text}");
+    }
+}
+
+#[cfg(feature = "redb")]
+#[test]
+fn files_of_redb_are_opened_so() {
+    let options = |text: &str| read(text).unwrap().at(&"redb:shop".parse().unwrap()).unwrap().redb();
+    assert_eq!(options(""), keyloom_redb::Options::default());
+    let own = options("durability=buffered&write_buffer=50&store_cache=1MiB");
+    assert!(matches!(own.durability, Durability::Buffered { entries: 50, .. }));
+    assert_eq!(own.cache, 1 << 20);
+    // There is no `written`, so the preset's promise is kept by more than it asks for.
+    assert_eq!(options("preset=high-write").durability, Durability::Synced);
+    let shown = "preset=high-write&durability=synced&filter=off&cache=off";
+    assert_eq!(at("redb:shop", "preset=high-write"), Ok(shown.to_owned()));
+    assert_eq!(at("redb:shop", shown), Ok(shown.to_owned()));
+    for (text, told) in [
+        (
+            "durability=written",
+            "has no durability written: what redb does not sync is in memory only: write synced or buffered",
+        ),
+        ("write_buffer=50", "has no write_buffer without durability=buffered: what is synced is in the file"),
+        (
+            "durability=buffered&write_buffer=1MB",
+            "has no write_buffer in bytes with durability=buffered: write a number of writes, as in 1000",
+        ),
+        ("families=1", "has no setting families: it is for RocksDB"),
+    ] {
+        assert_eq!(at("redb:shop", text), Err(format!("refused: redb:shop {told}")), "{text}");
+    }
+}
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn folders_of_rocksdb_are_opened_so() {
+    use keyloom_rocksdb::{Options, Stripes};
+    let options = |text: &str| read(text).unwrap().at(&"rocksdb:shop".parse().unwrap()).unwrap().rocksdb();
+    let plain = Options::default();
+    assert_eq!(options(""), plain);
+    assert_eq!(options("families=off"), plain);
+    let own = options("durability=written&store_cache=1MiB&families=16&write_buffer=1MiB");
+    let (durability, stripes) = (Durability::Written, Stripes::Families(16));
+    assert_eq!(own, Options { durability, stripes, cache: 1 << 20, tree_buffer: 1 << 20, ..plain });
+    // There is room for what was asked.
+    let large = options("write_buffer=1GiB");
+    assert_eq!((large.tree_buffer, large.buffer, large.log), (1 << 30, 2 << 30, 4 << 30));
+    let buffered = options("durability=buffered&write_buffer=50").durability;
+    assert!(matches!(buffered, Durability::Buffered { entries: 50, .. }));
+    assert_eq!(options("preset=high-write"), Options { durability, ..plain });
+    let shown = "preset=high-write&durability=written&filter=off&cache=off";
+    assert_eq!(at("rocksdb:shop", "preset=high-write"), Ok(shown.to_owned()));
+    assert_eq!(
+        at("rocksdb:shop", "write_buffer=50"),
+        Err("refused: rocksdb:shop has no write_buffer in writes without durability=buffered: write bytes, as in 64MB"
+            .to_owned())
+    );
 }

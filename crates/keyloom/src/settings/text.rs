@@ -8,11 +8,20 @@ use std::time::Duration;
 use keyloom_store::Durability;
 use keyloom_table::Error;
 
-use super::{Cache, Filter, Preset, Settings, refused};
+use super::{Cache, Filter, Preset, Settings, WriteBuffer, refused};
 
 /// The names of the settings.
-const NAMES: [&str; 7] =
-    ["preset", "durability", "write_buffer", "filter", "cache", "cache_ttl", "compression"];
+const NAMES: [&str; 9] = [
+    "preset",
+    "durability",
+    "write_buffer",
+    "filter",
+    "cache",
+    "cache_ttl",
+    "compression",
+    "store_cache",
+    "families",
+];
 
 /// `name=value` with `&` between them.
 impl FromStr for Settings {
@@ -63,8 +72,14 @@ impl Settings {
                 });
             }
             "write_buffer" => {
-                let most = value.parse().ok().filter(|most| *most > 0);
-                self.write_buffer = Some(most.ok_or_else(|| wrong("a number of writes, as in 10000"))?);
+                let most = match value.parse() {
+                    Ok(writes) => Some(WriteBuffer::Writes(writes)),
+                    Err(_) => bytes(value).map(WriteBuffer::Bytes),
+                };
+                let none = [WriteBuffer::Writes(0), WriteBuffer::Bytes(0)];
+                let most = most.filter(|most| !none.contains(most));
+                let choices = "a number of writes as in 10000, or bytes as in 64MB";
+                self.write_buffer = Some(most.ok_or_else(|| wrong(choices))?);
             }
             "filter" => {
                 self.filter = Some(match (value, value.parse()) {
@@ -84,6 +99,14 @@ impl Settings {
             "compression" => {
                 self.compression = Some(value.parse().map_err(|_| wrong("none, lz4 or zstd"))?);
             }
+            "store_cache" => {
+                self.store_cache = Some(bytes(value).ok_or_else(|| wrong("bytes as in 512MB"))?);
+            }
+            "families" => {
+                let families = if value == "off" { Some(0) } else { value.parse().ok() };
+                let families = families.filter(|families| *families <= 256);
+                self.families = Some(families.ok_or_else(|| wrong("off, or a number of trees up to 256"))?);
+            }
             _ => {
                 let known = NAMES.join(", ");
                 return Err(Error::Missing(format!("setting {name}; the settings are: {known}").into()));
@@ -102,6 +125,10 @@ fn cache(text: &str) -> Option<Cache> {
     if let Some(share) = text.strip_suffix('%') {
         return share.parse().ok().filter(|share| (1..=90).contains(share)).map(Cache::Percent);
     }
+    bytes(text).map(Cache::Bytes)
+}
+
+fn bytes(text: &str) -> Option<usize> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;
     let unit: usize = match unit {
@@ -114,7 +141,7 @@ fn cache(text: &str) -> Option<Cache> {
         "G" | "GiB" => 1 << 30,
         _ => return None,
     };
-    number.parse::<usize>().ok()?.checked_mul(unit).map(Cache::Bytes)
+    number.parse::<usize>().ok()?.checked_mul(unit)
 }
 
 fn time(text: &str) -> Option<Duration> {
@@ -142,11 +169,15 @@ impl fmt::Display for Settings {
 impl Settings {
     /// The names and values of those that are said.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
-        let Self { preset, durability, write_buffer, filter, cache, cache_ttl, compression } = self;
+        let Self { preset, durability, write_buffer, filter, cache, cache_ttl, .. } = self;
         let durability = durability.map(|durability| match durability {
             Durability::Synced => "synced".to_owned(),
             Durability::Written => "written".to_owned(),
             Durability::Buffered { .. } => "buffered".to_owned(),
+        });
+        let write_buffer = write_buffer.map(|most| match most {
+            WriteBuffer::Writes(writes) => writes.to_string(),
+            WriteBuffer::Bytes(bytes) => format!("{bytes}B"),
         });
         let filter = filter.map(|filter| match filter {
             Filter::Off => "off".to_owned(),
@@ -166,11 +197,13 @@ impl Settings {
         let values = [
             preset.map(|preset| preset.name().to_owned()),
             durability,
-            write_buffer.map(|most| most.to_string()),
+            write_buffer,
             filter,
             cache,
             ttl,
-            compression.map(|compression| compression.to_string()),
+            self.compression.map(|compression| compression.to_string()),
+            self.store_cache.map(|bytes| bytes.to_string()),
+            self.families.map(|families| if families == 0 { "off".to_owned() } else { families.to_string() }),
         ];
         NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect()
     }

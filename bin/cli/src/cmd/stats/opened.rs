@@ -5,9 +5,9 @@ use keyloom::{Settings, UrlStore};
 
 use super::figures::{bytes, number, percent};
 
-/// A table of the settings and the layers; nothing where all is as it comes.
+/// A table of the settings, as the store has them, and the layers; nothing where all is as it comes.
 pub(super) fn of(settings: Settings, store: &UrlStore) -> String {
-    let mut rows = settings.effective().pairs();
+    let mut rows = settings.pairs();
     let mut row = |name, value| rows.push((name, value));
     let (layers, stats) = (settings.layers(), store.stats());
     let LayerStats { hits, misses, filtered, false_positives, value_bytes, stored_bytes, .. } = stats;
