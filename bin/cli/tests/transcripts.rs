@@ -40,6 +40,25 @@ fn every_transcript_is_what_the_command_prints() {
     keyloom_testkit::transcripts::check(&format!("{ROOT}/tests/cli"), 5, session);
 }
 
+/// The same of a store that not every build has: `tests/stores/<name>`.
+#[cfg(any(feature = "redb", feature = "rocksdb"))]
+fn is_what_the_command_prints(store: &str) {
+    let session = || |line: &str| run(line, Path::new(ROOT));
+    keyloom_testkit::transcripts::check(&format!("{ROOT}/tests/stores/{store}"), 1, session);
+}
+
+#[cfg(feature = "redb")]
+#[test]
+fn the_transcript_of_redb_is_what_the_command_prints() {
+    is_what_the_command_prints("redb");
+}
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn the_transcript_of_rocksdb_is_what_the_command_prints() {
+    is_what_the_command_prints("rocksdb");
+}
+
 /// A page as it is when its commands are run, one after the other in one folder, and how many there are.
 ///
 /// In a block of `sh`, what stands behind `$ ` is run, and what it prints is shown below it. In a block without `$ `, the

@@ -7,11 +7,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which clippy does not see as such")]
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use keyloom_lmdb::{LmdbStore, Options};
 use keyloom_store::{Batch, Blocking, Durability, Error, Wait};
+use keyloom_testkit::disk::faults::{SMALL_DISK, grow_disk, large, succeeds_under, value};
 use keyloom_testkit::{child, disk};
 
 fn open(path: &Path, durability: Durability) -> Blocking<LmdbStore> {
@@ -20,16 +20,6 @@ fn open(path: &Path, durability: Durability) -> Blocking<LmdbStore> {
 
 fn open_with(path: &Path, options: Options) -> Blocking<LmdbStore> {
     Blocking::new(LmdbStore::open_with(path, options).unwrap())
-}
-
-fn value(store: &Blocking<LmdbStore>, key: &str) -> Option<String> {
-    store.get(key.as_bytes(), |value| String::from_utf8_lossy(value).into_owned()).unwrap()
-}
-
-/// A batch that the file must grow for.
-fn large(mark: &str) -> Batch {
-    (0..200)
-        .fold(Batch::new().put("mark", mark), |batch, number| batch.put(format!("{mark}/{number}"), [7; 500]))
 }
 
 /// Not a test of its own: the processes of those below.
@@ -218,24 +208,16 @@ fn buffered(path: &Path, fault: &str) {
     assert!(all.eq(more), "other commits are there than were acknowledged");
 }
 
-/// Sees that a child succeeds at a task under a limit that a shell sets.
-fn succeeds_under(limit: &str, task: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &format!(r#"{limit}; exec "$0" "$@""#)]).arg(std::env::current_exe().unwrap());
-    let output = child::through(shell, task, &folder.path().join("test.klm")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-}
-
 #[test]
 fn a_file_opens_where_address_space_is_scarce() {
-    succeeds_under("ulimit -v 2000000", "cramped");
+    let folder = tempfile::tempdir().unwrap();
+    succeeds_under("ulimit -v 2000000", "cramped", &folder.path().join("test.klm"));
 }
 
 #[test]
 fn a_full_disk_is_told_and_room_is_used_again() {
-    // The limit of a file's size stands for that of the disk; the signal that goes with it is ignored.
-    succeeds_under(r#"trap "" XFSZ; ulimit -S -f 4096"#, "limited");
+    let folder = tempfile::tempdir().unwrap();
+    succeeds_under(SMALL_DISK, "limited", &folder.path().join("test.klm"));
 }
 
 fn limited(path: &Path) {
@@ -254,8 +236,7 @@ fn limited(path: &Path) {
         (0..count).for_each(|mark| assert!(value(store, &format!("{mark}/199")).is_some()));
     };
     all_there(&store, written);
-    let limit = ["--fsize=unlimited:".to_owned(), format!("--pid={}", std::process::id())];
-    assert!(Command::new("prlimit").args(limit).status().unwrap().success());
+    grow_disk();
     store.commit(large(&written.to_string())).unwrap();
     drop(store);
     all_there(&open(path, Durability::Synced), written + 1);

@@ -2,17 +2,19 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use keyloom_store::{Batch, Durability, Error};
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DBCompressionType, DBWithThreadMode,
-    IteratorMode, LogLevel, MultiThreaded, ReadOptions, WriteBatch,
+    IteratorMode, LogLevel, MultiThreaded, ReadOptions, WriteBatch, WriteOptions,
 };
 
 use crate::config::Options;
 use crate::error::{engine, file, is_locked};
+use crate::holes::{self, MARK};
 use crate::pieces::{Family, Pieces, Striped};
 
 /// The engine's handle.
@@ -38,6 +40,10 @@ pub(crate) struct Engine {
     pieces: RwLock<Arc<Pieces>>,
     /// The names of the families.
     names: Vec<String>,
+    /// Whether the next write is [marked](MARK).
+    mark: AtomicBool,
+    /// How batches are written: without a sync, which is the keeper's.
+    unsynced: WriteOptions,
 }
 
 impl std::fmt::Debug for Engine {
@@ -59,6 +65,9 @@ impl Engine {
         };
         let start = Instant::now();
         let db = loop {
+            if !new {
+                holes::cut(path).map_err(|error| file(path, &error))?;
+            }
             match open() {
                 Ok(db) => break db,
                 Err(error) if is_locked(&error) && start.elapsed() < options.busy_timeout => {
@@ -72,11 +81,21 @@ impl Engine {
             }
         };
         let newest = ReadOptions::default();
-        let opened = Self { db, options, tree, newest, pieces: RwLock::default(), names };
+        let mark = AtomicBool::new(true);
+        let opened = Self {
+            db,
+            options,
+            tree,
+            newest,
+            pieces: RwLock::default(),
+            names,
+            mark,
+            unsynced: WriteOptions::default(),
+        };
         if new {
-            let mut first = WriteBatch::default();
+            let mut first = opened.batch(0);
             first.put_cf(&opened.meta()?, FORMAT.0, FORMAT.1);
-            opened.db.write(first).map_err(engine)?;
+            opened.write(first).map_err(engine)?;
             opened.db.flush_wal(true).map_err(engine)?;
             // A folder's name must survive a crash as the folder does.
             if let Some(parent) = path.parent() {
@@ -142,10 +161,32 @@ impl Engine {
         self.family(number).ok_or_else(|| Error::Failed(format!("no family {number}").into()))
     }
 
+    /// A batch without writes, with room for so many bytes.
+    fn batch(&self, bytes: usize) -> WriteBatch {
+        let mut batch = WriteBatch::with_capacity_bytes(bytes);
+        if self.mark.load(Ordering::SeqCst) {
+            batch.put_log_data(MARK);
+        }
+        batch
+    }
+
+    /// Writes a batch, one at a time.
+    pub(crate) fn write(&self, batch: WriteBatch) -> Result<(), rocksdb::Error> {
+        let written = self.db.write_opt(batch, &self.unsynced);
+        // It is not known which numbers one that failed has taken.
+        self.mark.store(written.is_err(), Ordering::SeqCst);
+        written
+    }
+
+    /// The next write is behind others that have numbers and are not in the log.
+    pub(crate) fn leaves_numbers_out(&self) {
+        self.mark.store(true, Ordering::SeqCst);
+    }
+
     /// The writes of a batch, each for its family, and one of our own if there is none.
     pub(crate) fn writes(&self, batch: &Batch) -> Result<WriteBatch, Error> {
         let pieces = self.pieces();
-        let mut all = WriteBatch::with_capacity_bytes(batch.size() + 16 * batch.writes().len());
+        let mut all = self.batch(batch.size() + 16 * batch.writes().len());
         if batch.writes().len() == 0 {
             all.put_cf(&self.meta()?, COMMIT.0, COMMIT.1);
         }
@@ -170,9 +211,9 @@ impl Engine {
         if self.has_any(prefix)? || !pieces.add(prefix, striped) {
             return Ok(());
         }
-        let mut row = WriteBatch::default();
+        let mut row = self.batch(0);
         row.put_cf(&self.meta()?, [STRIPED, prefix].concat(), striped.to_bytes());
-        self.db.write(row).map_err(|error| crate::error::unknown(&error))?;
+        self.write(row).map_err(|error| crate::error::unknown(&error))?;
         self.db.flush_wal(true).map_err(|error| crate::error::unknown(&error))?;
         self.set_pieces(pieces);
         Ok(())

@@ -75,6 +75,7 @@ impl Sorted {
         open.db.flush_wal(true).map_err(|error| unknown(&error))?;
         let mut options = IngestExternalFileOptions::default();
         options.set_move_files(true);
+        open.leaves_numbers_out();
         let files = self.files.clone();
         let done = match self.family.and_then(|number| open.family(number)) {
             Some(family) => open.db.ingest_external_file_cf_opts(&family, &options, files),

@@ -32,6 +32,7 @@ mod checkpoint;
 mod config;
 mod engine;
 mod error;
+mod holes;
 mod ingest;
 mod keeper;
 mod pieces;

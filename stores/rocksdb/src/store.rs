@@ -12,7 +12,6 @@ use keyloom_store::{
     Aging, Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Registry, Sequence, Store,
     check,
 };
-use rocksdb::WriteOptions;
 use tokio::sync::oneshot;
 
 use crate::config::{Options, Stripes};
@@ -41,8 +40,6 @@ struct Shared {
     progress: Arc<Progress>,
     /// Held from the look at a commit's conditions until it is written.
     writing: Mutex<()>,
-    /// Without a sync: that is the keeper's.
-    write_options: WriteOptions,
     // Dropped in this order: the thread ends when nobody can send to it, and must have ended before the folder can be
     // opened again.
     requests: Sender<Request>,
@@ -104,9 +101,8 @@ impl Shared {
         let thread = std::thread::Builder::new().name("keyloom-rocksdb".into());
         let thread = thread.spawn(move || keeper.run(&received));
         let thread = thread.map_err(|error| Error::Failed(format!("no thread to sync: {error}").into()))?;
-        let (writing, write_options) = (Mutex::default(), WriteOptions::default());
-        let _keeper = Thread(Some(thread));
-        Ok(Self { engine, snapshots, progress, writing, write_options, requests, _keeper })
+        let (writing, _keeper) = (Mutex::default(), Thread(Some(thread)));
+        Ok(Self { engine, snapshots, progress, writing, requests, _keeper })
     }
 
     /// Judges and writes a batch; its place among all commits, and whether it must be waited for until it is synced.
@@ -122,7 +118,7 @@ impl Shared {
                 self.engine.writes(&Batch::new())?
             }
         };
-        self.engine.db.write_opt(writes, &self.write_options).map_err(|error| unknown(&error))?;
+        self.engine.write(writes).map_err(|error| unknown(&error))?;
         let sequence = Sequence(self.engine.db.latest_sequence_number());
         let (waiting, first) = self.progress.write(batch.writes().len());
         drop(writing);

@@ -1,17 +1,21 @@
 /* A disk that keeps a record and fails when told: loaded before the C library into a process that writes a store.
  *
- * KEYLOOM_DISK_FILE   the file to watch, and with it its logs FILE.redo0 and FILE.redo1
+ * KEYLOOM_DISK_FILE   the file to watch, and with it its logs FILE.redo0 and FILE.redo1; or a folder, and all files in it
+ *                     but those called LOG, which tell people what happened
  * KEYLOOM_DISK_LOG    where to record its writes and syncs, in their order; FILE.marks is recorded as marks
  * KEYLOOM_DISK_FAULT  a file whose text says what fails as long as it is there: space, short, sync or root
  *
- * A record is a letter, the number of the file (0, or 1 and 2 for the logs), the offset and the length (64 bits each, as the machine has them), and the bytes:
- * W written, D written and synced at once (O_DSYNC), S all synced, T cut or grown to the offset, M marked.
+ * A record is a letter, the number of the file (0, or 1 and 2 for the logs; in a folder that of its inode), the offset and
+ * the length (64 bits each, as the machine has them), and the bytes:
+ * W written, D written and synced at once (O_DSYNC), S all synced, T cut or grown to the offset, M marked. In a folder, where
+ * the bytes are names: C made, R renamed (two names with a zero between them), L linked (two), U unlinked, F all of that synced.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +44,25 @@ static int is(int fd, const char *variable, const char *end) {
     return !fstat(fd, &one) && !stat(path, &two) && one.st_ino == two.st_ino && one.st_dev == two.st_dev;
 }
 
+/* What stands behind the name of the watched folder in a path, "/" and a name; NULL if nothing does, or a LOG. */
+static const char *in_folder(const char *path) {
+    const char *folder = getenv("KEYLOOM_DISK_FILE");
+    size_t length = folder ? strlen(folder) : 0;
+    if (!length || strncmp(path, folder, length) || path[length] != '/') return NULL;
+    return strncmp(path + length, "/LOG", 4) ? path + length : NULL;
+}
+
 /* The number of the file that fd is, or -1 if it is none of those that are watched. */
-static int number(int fd) {
+static int64_t number(int fd) {
     static const char *ends[] = { "", ".redo0", ".redo1" };
+    char link[64], path[4096];
+    struct stat file;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length > 0) {
+        path[length] = 0;
+        if (in_folder(path)) return fstat(fd, &file) ? -1 : (int64_t)file.st_ino;
+    }
     for (int i = 0; i < 3; i++)
         if (is(fd, "KEYLOOM_DISK_FILE", ends[i])) return i;
     return -1;
@@ -60,13 +80,13 @@ static int fails(const char *what) {
     return length > 0 && !strncmp(text, what, strlen(what));
 }
 
-static void record(char kind, int file, int64_t offset, const struct iovec *parts, int count, int64_t length) {
+static void record(char kind, int64_t file, int64_t offset, const struct iovec *parts, int count, int64_t length) {
     static int log = -1;
     const char *name = getenv("KEYLOOM_DISK_LOG");
     if (!name) return;
     if (log < 0) log = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    char head[2] = { kind, (char)file };
-    raw_write(log, head, 2);
+    raw_write(log, &kind, 1);
+    raw_write(log, &file, 8);
     raw_write(log, &offset, 8);
     raw_write(log, &length, 8);
     for (int i = 0; i < count && length > 0; i++) {
@@ -123,11 +143,13 @@ ssize_t write(int fd, const void *bytes, size_t length) {
 
 static int sync_with(const char *name, int fd) {
     int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+    struct stat file;
+    int folder = is(fd, "KEYLOOM_DISK_FILE", "") && !fstat(fd, &file) && S_ISDIR(file.st_mode);
     if (!watched(fd)) return real(fd);
     if (fails("sync")) { errno = EIO; return -1; }
     pthread_mutex_lock(&lock);
     int outcome = real(fd);
-    if (!outcome) record('S', number(fd), 0, NULL, 0, 0);
+    if (!outcome) record(folder ? 'F' : 'S', number(fd), 0, NULL, 0, 0);
     pthread_mutex_unlock(&lock);
     return outcome;
 }
@@ -149,3 +171,64 @@ int ftruncate(int fd, off_t length) { return cut_with("ftruncate", fd, length); 
 int ftruncate64(int fd, off64_t length) { return cut_with("ftruncate64", fd, length); }
 ssize_t pwrite64(int fd, const void *bytes, size_t length, off64_t offset) { return pwrite(fd, bytes, length, offset); }
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset) { return pwritev(fd, parts, count, offset); }
+
+/* Records what happened to names of the folder. */
+static void named(char kind, int64_t file, const char *one, const char *two) {
+    struct iovec parts[2] = { { (void *)one, strlen(one) }, { NULL, 0 } };
+    char second[4097] = {0};
+    if (two) {
+        snprintf(second + 1, sizeof second - 1, "%s", two);
+        parts[1].iov_base = second;
+        parts[1].iov_len = 1 + strlen(two);
+    }
+    record(kind, file, 0, parts, 2, parts[0].iov_len + parts[1].iov_len);
+}
+
+static int open_with(const char *symbol, const char *path, int flags, mode_t mode) {
+    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, symbol);
+    const char *name = (flags & O_CREAT) ? in_folder(path) : NULL;
+    if (!name) return real(path, flags, mode);
+    if (fails("space") && access(path, F_OK)) { errno = ENOSPC; return -1; }
+    pthread_mutex_lock(&lock);
+    int is_new = (flags & O_TRUNC) || access(path, F_OK);
+    int fd = real(path, flags, mode);
+    if (fd >= 0 && is_new) named('C', number(fd), name, NULL);
+    pthread_mutex_unlock(&lock);
+    return fd;
+}
+
+#define OPEN(symbol) \
+    int symbol(const char *path, int flags, ...) { \
+        va_list more; \
+        va_start(more, flags); \
+        mode_t mode = (flags & (O_CREAT | O_TMPFILE)) ? va_arg(more, mode_t) : 0; \
+        va_end(more); \
+        return open_with(#symbol, path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+
+static int two_names(char kind, const char *symbol, const char *from, const char *to) {
+    int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, symbol);
+    const char *one = in_folder(from), *two = in_folder(to);
+    if (!one || !two) return real(from, to);
+    pthread_mutex_lock(&lock);
+    int outcome = real(from, to);
+    if (!outcome) named(kind, 0, one, two);
+    pthread_mutex_unlock(&lock);
+    return outcome;
+}
+
+int rename(const char *from, const char *to) { return two_names('R', "rename", from, to); }
+int link(const char *from, const char *to) { return two_names('L', "link", from, to); }
+
+int unlink(const char *path) {
+    REAL(int, "unlink", const char *);
+    const char *name = in_folder(path);
+    if (!name) return real(path);
+    pthread_mutex_lock(&lock);
+    int outcome = real(path);
+    if (!outcome) named('U', 0, name, NULL);
+    pthread_mutex_unlock(&lock);
+    return outcome;
+}

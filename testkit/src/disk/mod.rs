@@ -1,16 +1,18 @@
-//! A disk that keeps a record and fails when told, for a [child] process. See `disk.c`.
+//! A disk that keeps a record and fails when told, for a [child] process whose store is a file or a folder. See `disk.c`.
 //!
 //! It is put before a C library that is loaded, which glibc is: Linux with glibc only.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 
+pub mod commits;
+pub mod faults;
 mod power;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-pub use power::{Image, images};
+pub use power::{Image, images, images_of_some};
 
 use crate::child;
 
@@ -38,6 +40,12 @@ pub fn run(task: &str, path: &Path) -> ExitStatus {
     print!("{}", String::from_utf8_lossy(&output.stdout));
     print!("{}", String::from_utf8_lossy(&output.stderr));
     output.status
+}
+
+/// Where files of such disks are best: in memory, if the system has a place there, since nothing of them has to last.
+pub fn place() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
 }
 
 /// Where the record of a file's writes is.

@@ -11,6 +11,7 @@
     reason = "helpers of tests, which clippy does not see as such"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -19,13 +20,14 @@ use super::log;
 /// What a disk writes whole.
 const SECTOR: usize = 512;
 
-/// What the names of the watched files end with: a store, and its logs.
-const FILES: [&str; 3] = ["", "redo0", "redo1"];
+/// What the names of the watched files end with: a store in one file, and its logs.
+const FILES: [&str; 3] = ["", ".redo0", ".redo1"];
 
-/// A file, and its logs, as a power failure could leave them.
+/// A file and its logs, or a folder, as a power failure could leave them.
 #[derive(Debug)]
 pub struct Image {
-    files: [Vec<u8>; 3],
+    /// What stands behind the name of the store in that of each file, and its bytes.
+    files: Vec<(String, Vec<u8>)>,
     /// How many commits were promised to last.
     pub promised: usize,
     /// Which image of its moment it is.
@@ -35,38 +37,43 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes it the file at `path`, with its logs.
+    /// Makes it the file at `path`, with its logs, or the folder.
     pub fn write(&self, path: &Path) {
-        for (end, bytes) in FILES.iter().zip(&self.files) {
-            let path = if end.is_empty() { path.to_owned() } else { path.with_added_extension(end) };
-            fs::write(path, bytes).unwrap();
+        if self.files.iter().any(|(name, _)| name.starts_with('/')) {
+            let _ = fs::remove_dir_all(path);
+            fs::create_dir(path).unwrap();
+        }
+        for (name, bytes) in &self.files {
+            fs::write(format!("{}{name}", path.display()), bytes).unwrap();
         }
     }
 }
 
-/// Shows images of every moment of a file whose writes were [recorded](super::run): `seeds` of each at which something
+/// Shows images of every moment of a store whose writes were [recorded](super::run): `seeds` of each at which something
 /// was not synced, and one of each other. Returns how many there were.
-pub fn images(path: &Path, seeds: u64, mut look: impl FnMut(&Image)) -> usize {
+pub fn images(path: &Path, seeds: u64, look: impl FnMut(&Image)) -> usize {
+    images_of_some(path, 1, seeds, look)
+}
+
+/// The same of every `nth` moment, for a store that writes much, and of those at which something was synced.
+pub fn images_of_some(path: &Path, nth: usize, seeds: u64, mut look: impl FnMut(&Image)) -> usize {
     let events = events(&fs::read(log(path)).unwrap());
-    let mut disk: [Watched<'_>; 3] = Default::default();
+    let mut disk = Disk::new(path.is_dir());
     let mut promised = None;
     let mut images = 0;
-    for (moment, (file, event)) in events.iter().enumerate() {
-        let Watched { synced, unsynced } = &mut disk[*file];
+    for (moment, (number, event)) in events.iter().enumerate() {
         match event {
-            Event::Written { offset, bytes } => unsynced.push((*offset, bytes.as_slice())),
-            Event::WrittenAndSynced { offset, bytes } => put(synced, *offset, bytes),
-            Event::Synced => unsynced.drain(..).for_each(|(offset, bytes)| put(synced, offset, bytes)),
-            Event::Resized(length) => synced.resize(*length, 0),
             Event::Promised(commits) => promised = Some(*commits),
+            event => disk.happens(*number, event),
         }
-        // A file that is being created has nothing to lose.
+        // What is being created has nothing to lose.
         let Some(promised) = promised else { continue };
+        if matches!(event, Event::Written { .. }) && moment % nth != 0 {
+            continue;
+        }
         // Without anything unsynced all images are the same.
-        for seed in 0..if disk.iter().all(|file| file.unsynced.is_empty()) { 1 } else { seeds } {
-            let mut dice = Dice(u64::try_from(moment).unwrap() << 8 | seed);
-            let files =
-                [0, 1, 2].map(|file: usize| image(&disk[file].synced, &disk[file].unsynced, &mut dice));
+        for seed in 0..if disk.is_synced() { 1 } else { seeds } {
+            let files = disk.image(&mut Dice(u64::try_from(moment).unwrap() << 8 | seed));
             look(&Image { files, promised, seed, at: format!("at event {moment} with seed {seed}") });
             images += 1;
         }
@@ -74,14 +81,104 @@ pub fn images(path: &Path, seeds: u64, mut look: impl FnMut(&Image)) -> usize {
     images
 }
 
-/// What is on the disk of a file, and what may be.
+/// What is on the disk, and what may be.
+struct Disk<'a> {
+    files: Vec<Watched<'a>>,
+    /// Which of them has which number: that of its inode is given again when the file is gone.
+    numbers: BTreeMap<u64, usize>,
+    /// The names of files.
+    names: BTreeMap<&'a str, usize>,
+    /// What happened to names and is not synced. File systems keep the order of that.
+    renamed: Vec<(&'a Name, usize)>,
+}
+
+/// A file: what is on its disk, and what may be.
 #[derive(Default)]
 struct Watched<'a> {
     synced: Vec<u8>,
     unsynced: Vec<(usize, &'a [u8])>,
 }
 
-/// What happened to the file.
+impl<'a> Disk<'a> {
+    fn new(is_folder: bool) -> Self {
+        let mut disk =
+            Self { files: Vec::new(), numbers: BTreeMap::new(), names: BTreeMap::new(), renamed: Vec::new() };
+        if !is_folder {
+            for (number, name) in (0..).zip(FILES) {
+                let file = disk.add(number);
+                disk.names.insert(name, file);
+            }
+        }
+        disk
+    }
+
+    fn add(&mut self, number: u64) -> usize {
+        self.files.push(Watched::default());
+        self.numbers.insert(number, self.files.len() - 1);
+        self.files.len() - 1
+    }
+
+    fn happens(&mut self, number: u64, event: &'a Event) {
+        if let Event::Named(name) = event {
+            let file = if matches!(name, Name::Made(_)) { self.add(number) } else { 0 };
+            return self.renamed.push((name, file));
+        }
+        if matches!(event, Event::NamesSynced) {
+            let renamed = std::mem::take(&mut self.renamed);
+            return renamed.into_iter().for_each(|(name, file)| name.happens(file, &mut self.names));
+        }
+        let Watched { synced, unsynced } = &mut self.files[self.numbers[&number]];
+        match event {
+            Event::Written { offset, bytes } => unsynced.push((*offset, bytes.as_slice())),
+            Event::WrittenAndSynced { offset, bytes } => put(synced, *offset, bytes),
+            Event::Synced => unsynced.drain(..).for_each(|(offset, bytes)| put(synced, offset, bytes)),
+            Event::Resized(length) => synced.resize(*length, 0),
+            Event::Named(_) | Event::NamesSynced | Event::Promised(_) => {}
+        }
+    }
+
+    fn is_synced(&self) -> bool {
+        self.renamed.is_empty() && self.names.values().all(|file| self.files[*file].unsynced.is_empty())
+    }
+
+    /// All that is synced, and some of what is not.
+    fn image(&self, dice: &mut Dice) -> Vec<(String, Vec<u8>)> {
+        let mut names = self.names.clone();
+        if !self.renamed.is_empty() {
+            let some = dice.below(self.renamed.len() + 1);
+            self.renamed[..some].iter().for_each(|(name, file)| name.happens(*file, &mut names));
+        }
+        let files = names.into_iter().map(|(name, file)| {
+            let Watched { synced, unsynced } = &self.files[file];
+            (name.to_owned(), image(synced, unsynced, dice))
+        });
+        files.collect()
+    }
+}
+
+/// What happened to a name, in a folder.
+enum Name {
+    Made(String),
+    Renamed(String, String),
+    Linked(String, String),
+    Unlinked(String),
+}
+
+impl Name {
+    fn happens<'a>(&'a self, file: usize, names: &mut BTreeMap<&'a str, usize>) {
+        match self {
+            Self::Made(name) => drop(names.insert(name, file)),
+            Self::Renamed(from, to) => {
+                let file = names.remove(from.as_str()).unwrap();
+                names.insert(to, file);
+            }
+            Self::Linked(from, to) => drop(names.insert(to, names[from.as_str()])),
+            Self::Unlinked(name) => drop(names.remove(name.as_str())),
+        }
+    }
+}
+
+/// What happened to a file.
 enum Event {
     Written {
         offset: usize,
@@ -93,29 +190,44 @@ enum Event {
     },
     Synced,
     Resized(usize),
+    /// To its name.
+    Named(Name),
+    /// All that happened to names is synced.
+    NamesSynced,
     /// This many commits were promised to last.
     Promised(usize),
 }
 
 /// What happened, each with the number of its file.
-fn events(log: &[u8]) -> Vec<(usize, Event)> {
+fn events(log: &[u8]) -> Vec<(u64, Event)> {
     let mut events = Vec::new();
     let mut left = log;
-    while let Some(([kind, file], rest)) = left.split_first_chunk() {
+    while let Some((kind, rest)) = left.split_first() {
+        let (number, rest) = rest.split_first_chunk().unwrap();
         let (offset, rest) = rest.split_first_chunk().unwrap();
         let (length, rest) = rest.split_first_chunk().unwrap();
         let offset = usize::try_from(u64::from_ne_bytes(*offset)).unwrap();
         let (bytes, rest) = rest.split_at(usize::try_from(u64::from_ne_bytes(*length)).unwrap());
         left = rest;
+        let text = || str::from_utf8(bytes).unwrap().to_owned();
+        let two = |name: fn(String, String) -> Name| {
+            let (from, to) = str::from_utf8(bytes).unwrap().split_once('\0').unwrap();
+            name(from.to_owned(), to.to_owned())
+        };
         let event = match kind {
             b'W' => Event::Written { offset, bytes: bytes.to_vec() },
             b'D' => Event::WrittenAndSynced { offset, bytes: bytes.to_vec() },
             b'S' => Event::Synced,
             b'T' => Event::Resized(offset),
-            b'M' => Event::Promised(str::from_utf8(bytes).unwrap().parse().unwrap()),
+            b'C' => Event::Named(Name::Made(text())),
+            b'R' => Event::Named(two(Name::Renamed)),
+            b'L' => Event::Named(two(Name::Linked)),
+            b'U' => Event::Named(Name::Unlinked(text())),
+            b'F' => Event::NamesSynced,
+            b'M' => Event::Promised(text().parse().unwrap()),
             other => panic!("{other}"),
         };
-        events.push((usize::from(*file), event));
+        events.push((u64::from_ne_bytes(*number), event));
     }
     events
 }
