@@ -13,6 +13,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 
@@ -24,10 +25,11 @@ pub(crate) const MARK: &[u8] = b"keyloom: all before this is synced";
 const BLOCK: usize = 32_768;
 /// Before each part: its checksum (4 bytes), its length (2), and which part it is.
 const HEADER: usize = 7;
-/// Parts: all of a record, its first, one between, its last.
-const PARTS: std::ops::RangeInclusive<u8> = 1..=4;
-/// How a record begins: the number of its first write (8 bytes) and how many there are (4).
-const NUMBERS: usize = 12;
+/// Which part of a record it is.
+const WHOLE: u8 = 1;
+const FIRST: u8 = 2;
+const BETWEEN: u8 = 3;
+const LAST: u8 = 4;
 /// What stands before a mark: that nothing of it is stored, and its length.
 const MARKED: [u8; 2] = [3, 34];
 
@@ -65,42 +67,52 @@ pub(crate) fn cut(folder: &Path) -> io::Result<()> {
 }
 
 /// Where a log has to end, if there is something behind a hole. `next` is the number that the next write must have.
+///
+/// It goes through the log as RocksDB does, and no further: behind what is torn, RocksDB takes nothing but a log that goes
+/// on from there.
 fn hole(log: &Path, next: &mut Option<u64>) -> io::Result<Option<u64>> {
     let mut log = File::open(log)?;
     let mut block = Vec::with_capacity(BLOCK);
-    let (mut at, mut start, mut head) = (0, 0, Vec::new());
+    let mut at = 0;
+    // Where the record begins whose parts are read, and how.
+    let mut begun: Option<(u64, Vec<u8>)> = None;
     loop {
         block.clear();
-        log.by_ref().take(BLOCK as u64).read_to_end(&mut block)?;
-        if block.is_empty() {
+        let length = log.by_ref().take(BLOCK as u64).read_to_end(&mut block)?;
+        if length == 0 {
             return Ok(None);
         }
         let (mut rest, mut offset) = (block.as_slice(), at);
-        at += block.len() as u64;
-        while let Some((header, behind)) = rest.split_first_chunk::<HEADER>() {
-            let &[a, b, c, d, e, f, part] = header;
+        at += length as u64;
+        while let Some((&[a, b, c, d, e, f, part], behind)) = rest.split_first_chunk::<HEADER>() {
             let length = usize::from(u16::from_le_bytes([e, f]));
-            if (length, part) == (0, 0) {
-                return Ok((has_any(rest) || has_any_behind(&mut log)?).then_some(offset));
+            if (length, part) == (0, 0) && begun.is_none() {
+                // Zeros: RocksDB reads on in the next block.
+                break;
             }
-            // Behind what is torn RocksDB takes nothing but a log that goes on from here.
             let Some((bytes, behind)) = behind.split_at_checked(length) else { return Ok(None) };
             if u32::from_le_bytes([a, b, c, d]) != checksum(part, bytes) {
                 return Ok(None);
             }
-            if part == *PARTS.start() || part == *PARTS.start() + 1 {
-                (start, head) = (offset, Vec::new());
-            }
-            if PARTS.contains(&part) {
-                let room = (NUMBERS + MARKED.len() + MARK.len()).saturating_sub(head.len());
-                head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-            }
-            if part == *PARTS.start() || part == *PARTS.end() {
-                let Some((first, count, marked)) = numbers(&head) else { return Ok(None) };
-                if !marked && next.is_some_and(|next| next != first) {
-                    return Ok(Some(start));
+            let record = match (part, begun.take()) {
+                (WHOLE | FIRST, None) => Some((offset, bytes.to_vec())),
+                (BETWEEN | LAST, Some((start, mut head))) => {
+                    head.extend_from_slice(bytes);
+                    Some((start, head))
                 }
-                *next = Some(first + u64::from(count));
+                (WHOLE..=LAST, _) => return Ok(None),
+                // It tells something of the log.
+                (_, begun) => begun,
+            };
+            match record {
+                Some((start, record)) if matches!(part, WHOLE | LAST) => {
+                    let Some((first, count, marked)) = numbers(&record) else { return Ok(None) };
+                    if !marked && next.is_some_and(|next| next != first) {
+                        return Ok(Some(start));
+                    }
+                    *next = Some(first + u64::from(count));
+                }
+                record => begun = record,
             }
             rest = behind;
             offset += (HEADER + length) as u64;
@@ -108,49 +120,26 @@ fn hole(log: &Path, next: &mut Option<u64>) -> io::Result<Option<u64>> {
     }
 }
 
-/// The number of the first write of a record, how many it has, and whether it is marked.
-fn numbers(head: &[u8]) -> Option<(u64, u32, bool)> {
-    let (first, rest) = head.split_first_chunk()?;
+/// The number of the first write of a record (8 bytes), how many it has (4), and whether it is marked.
+fn numbers(record: &[u8]) -> Option<(u64, u32, bool)> {
+    let (first, rest) = record.split_first_chunk()?;
     let (count, rest) = rest.split_first_chunk()?;
     let marked = rest.strip_prefix(&MARKED).is_some_and(|rest| rest.starts_with(MARK));
     Some((u64::from_le_bytes(*first), u32::from_le_bytes(*count), marked))
 }
 
-fn has_any(bytes: &[u8]) -> bool {
-    bytes.iter().any(|byte| *byte != 0)
-}
-
-fn has_any_behind(log: &mut File) -> io::Result<bool> {
-    let mut bytes = vec![0; BLOCK];
-    loop {
-        let length = log.read(&mut bytes)?;
-        if length == 0 || has_any(bytes.get(..length).unwrap_or_default()) {
-            return Ok(length > 0);
-        }
-    }
-}
-
 /// CRC-32C of a part and its bytes, turned and moved as RocksDB does, so that it is not that of bytes with one in them.
 fn checksum(part: u8, bytes: &[u8]) -> u32 {
+    let table = &*TABLE;
     let step = |crc: u32, byte: &u8| {
         let [low, ..] = crc.to_le_bytes();
-        crc >> 8 ^ TABLE.get(usize::from(low ^ byte)).copied().unwrap_or_default()
+        crc >> 8 ^ table.get(usize::from(low ^ byte)).copied().unwrap_or_default()
     };
     let crc = !bytes.iter().fold(step(u32::MAX, &part), step);
     crc.rotate_right(15).wrapping_add(0xA282_EAD8)
 }
 
-const TABLE: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut crc, mut bit) = (byte as u32, 0);
-        while bit < 8 {
-            crc = if crc & 1 == 1 { crc >> 1 ^ 0x82F6_3B78 } else { crc >> 1 };
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};
+static TABLE: LazyLock<[u32; 256]> = LazyLock::new(|| {
+    let shift = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0x82F6_3B78 } else { crc >> 1 };
+    std::array::from_fn(|byte| (0..8).fold(u32::try_from(byte).unwrap_or_default(), shift))
+});

@@ -103,7 +103,7 @@ fn a_log_with_a_hole_ends_there() {
     for number in 1..=20 {
         store.commit(batch(number).put("long", [7; 10_000])).unwrap();
     }
-    for from in (0..150_000).step_by(10_000) {
+    for from in (10_000..150_000).step_by(10_000) {
         let _ = fs::remove_dir_all(&copy);
         fs::create_dir(&copy).unwrap();
         for file in fs::read_dir(&path).unwrap().map(|file| file.unwrap()) {

@@ -43,7 +43,7 @@ fn as_a_child() {
 fn survives(task: &str, each: u64) {
     let folder = tempfile::tempdir_in(disk::place()).unwrap();
     let open = |image: &Path| RocksStore::open_with(image, small());
-    commits::survive(task, &folder.path().join("test"), (2, 2), each, open);
+    commits::survive(task, &folder.path().join("test"), (4, 2), each, open);
 }
 
 #[test]
