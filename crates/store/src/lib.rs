@@ -26,7 +26,7 @@
 //! beyond the least is its [`Capability`]; the testkit's behaviour suite picks its cases by it. What a commit promises
 //! when it returns is its [`Durability`]. An [`Overlay`] reads writes that are not committed yet as if they were.
 //! What several stores need below is here too: [`check`] for conditions, [`Aging`] for snapshots, [`Registry`] for files
-//! that a process must not open twice, [`sealed`] for values with checksums.
+//! that a process must not open twice, [`sealed`] for values with checksums, [`Thread`] for threads that are waited for.
 
 #![forbid(unsafe_code)]
 
@@ -44,6 +44,7 @@ mod registry;
 mod scan;
 pub mod sealed;
 mod store;
+mod thread;
 
 pub use aging::{Aged, Aging};
 pub use batch::{About, Batch, Condition};
@@ -58,3 +59,4 @@ pub use overlay::{Look, Overlaid, Overlay, scan_over};
 pub use registry::{Registry, absolute};
 pub use scan::{Counter, Direction, Limits, Page};
 pub use store::{Read, Sequence, Store};
+pub use thread::Thread;

@@ -5,13 +5,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
 use keyloom_store::{
-    Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Registry, Sequence, Store,
+    Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Registry, Sequence, Store, Thread,
 };
 use tokio::sync::oneshot;
 
@@ -55,27 +54,6 @@ struct Shared {
     exclusive: bool,
     // Last of all: until here the file must not be replaced.
     _hold: Hold,
-}
-
-/// A thread that is waited for when this is dropped.
-#[derive(Debug)]
-struct Thread(Option<JoinHandle<()>>);
-
-impl Thread {
-    fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<Self, Error> {
-        let thread = std::thread::Builder::new().name(format!("keyloom-{name}")).spawn(work);
-        let thread =
-            thread.map_err(|error| Error::Failed(format!("no thread for the {name}: {error}").into()))?;
-        Ok(Self(Some(thread)))
-    }
-}
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            let _ = thread.join();
-        }
-    }
 }
 
 /// The files that this process has open: LMDB must not open one twice.

@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use keyloom_key::Span;
 use keyloom_store::{
     Aging, Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Registry, Sequence, Store,
+    Thread,
 };
 use redb::{Database, DatabaseError, StorageError};
 use tokio::sync::oneshot;
@@ -42,18 +42,6 @@ struct Shared {
     // opened again.
     requests: Sender<Request>,
     _writer: Thread,
-}
-
-/// A thread that is waited for when this is dropped.
-#[derive(Debug)]
-struct Thread(Option<JoinHandle<()>>);
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            let _ = thread.join();
-        }
-    }
 }
 
 /// The files that this process has open: redb locks them, against this process too.
@@ -89,11 +77,8 @@ impl Shared {
             durability: options.durability,
             database,
         };
-        let thread = std::thread::Builder::new().name("keyloom-redb".into());
-        let thread = thread.spawn(move || writer.run(&received));
-        let thread =
-            thread.map_err(|error| Error::Failed(format!("no thread for the writer: {error}").into()))?;
-        Ok(Self { newest, snapshots, requests, _writer: Thread(Some(thread)) })
+        let _writer = Thread::start("writer", move || writer.run(&received))?;
+        Ok(Self { newest, snapshots, requests, _writer })
     }
 }
 

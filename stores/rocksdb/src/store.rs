@@ -5,12 +5,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::thread::JoinHandle;
 
 use keyloom_key::Span;
 use keyloom_store::{
     Aging, Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Registry, Sequence, Store,
-    check,
+    Thread, check,
 };
 use tokio::sync::oneshot;
 
@@ -52,17 +51,6 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-/// A thread that is waited for when this is dropped.
-struct Thread(Option<JoinHandle<()>>);
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 /// The folders that this process has open: RocksDB must not open one twice.
 static OPEN: LazyLock<Registry<Shared>> = LazyLock::new(Registry::default);
 
@@ -98,11 +86,8 @@ impl Shared {
             progress: Arc::clone(&progress),
             engine: Arc::clone(&engine),
         };
-        let thread = std::thread::Builder::new().name("keyloom-rocksdb".into());
-        let thread = thread.spawn(move || keeper.run(&received));
-        let thread = thread.map_err(|error| Error::Failed(format!("no thread to sync: {error}").into()))?;
-        let (writing, _keeper) = (Mutex::default(), Thread(Some(thread)));
-        Ok(Self { engine, snapshots, progress, writing, requests, _keeper })
+        let _keeper = Thread::start("keeper", move || keeper.run(&received))?;
+        Ok(Self { engine, snapshots, progress, writing: Mutex::default(), requests, _keeper })
     }
 
     /// Judges and writes a batch; its place among all commits, and whether it must be waited for until it is synced.
