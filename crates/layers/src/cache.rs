@@ -1,116 +1,222 @@
-//! The cache: what gets have found, as long as nobody has written it.
+//! The cache: what gets and scans have found, as long as nobody has written there.
 //!
-//! Every key belongs to a slot, which counts the commits that have begun with one of its keys and those that have not
-//! ended. A read notes the count, reads the store, and leaves what it found with its note; an entry is used only while
-//! its slot has not moved. So a read that began before a commit may leave what is old, and nobody uses it.
+//! An entry has the [note](crate::slots) of its key's slot, and a page that of a prefix which its whole span has: it is
+//! used only while the slot is as it was. So a read that began before a commit may leave what is old, and nobody uses
+//! it; and a commit marks a few slots for each key, however many pages there are.
 //!
 //! ```text
-//! slot │ commits begun, 40 bits │ on their way, 24 bits │
+//! get  U1/2024-01-05  ─→ slot of the key
+//! scan U1/2024…       ─→ slot of U1/2024, or of a shorter prefix that commits are told of
 //! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use quick_cache::sync;
+use keyloom_key::Span;
+use keyloom_store::{Direction, Limits};
+use quick_cache::{Equivalent, sync};
 
+use crate::bloom::hash;
 use crate::layers::CacheOptions;
+use crate::lengths::{Lengths, Told};
+use crate::rows::Rows;
+use crate::slots::{Moment, Note, Slots};
 
-/// One commit that has begun and is on its way.
-const BEGUN: u64 = (1 << 24) + 1;
-const ON_THEIR_WAY: u64 = (1 << 24) - 1;
 /// What an entry takes beside its key and value.
-const OVERHEAD: usize = 96;
+const OVERHEAD: usize = 128;
 
-/// Values by their keys.
+/// Values by their keys, pages by their spans.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    entries: sync::Cache<Box<[u8]>, Entry, Weight>,
-    slots: Box<[AtomicU64]>,
+    entries: sync::Cache<Name, Entry, Weight>,
+    slots: Slots,
+    lengths: Lengths,
+    /// The hashes of spans, and of keys among many, that were asked for lately.
+    asked: Box<[AtomicU64]>,
+    largest: usize,
     time_to_live: Duration,
 }
 
-/// What a slot was before the store was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Note(u64);
-
-/// What the cache says of a key.
-pub(crate) enum Cached {
-    /// Its value, or `None` if it is not there.
-    Known(Option<Arc<[u8]>>),
+/// What the cache says.
+pub(crate) enum Cached<T> {
+    Known(T),
     /// Nothing: read the store, and leave what it says with this note.
     Unknown(Note),
-    /// Nothing, and it is being written: read the store.
-    Moving,
+    /// Nothing, and nothing is to be left.
+    Passing,
+}
+
+/// What a commit has marked.
+#[derive(Debug)]
+pub(crate) struct Marked {
+    slots: Vec<usize>,
+    told: Told,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Name {
+    Key(Box<[u8]>),
+    Page(Box<Span>, Direction),
+}
+
+/// A [`Name`] that is asked for. Both hash alike.
+#[derive(Hash)]
+enum Asked<'a> {
+    Key(&'a [u8]),
+    Page(&'a Span, Direction),
+}
+
+impl Equivalent<Name> for Asked<'_> {
+    fn equivalent(&self, name: &Name) -> bool {
+        match (self, name) {
+            (Self::Key(asked), Name::Key(key)) => *asked == &**key,
+            (Self::Page(asked, way), Name::Page(span, direction)) => *asked == &**span && way == direction,
+            _ => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
 struct Entry {
-    value: Option<Arc<[u8]>>,
+    kept: Kept,
     note: Note,
     read: Instant,
 }
 
 #[derive(Debug, Clone)]
+enum Kept {
+    /// The value of a key, or `None` if it is not there.
+    Value(Option<Arc<[u8]>>),
+    Page(Arc<Rows>),
+}
+
+#[derive(Debug, Clone)]
 struct Weight;
 
-impl quick_cache::Weighter<Box<[u8]>, Entry> for Weight {
-    fn weight(&self, key: &Box<[u8]>, entry: &Entry) -> u64 {
-        let value = entry.value.as_ref().map_or(0, |value| value.len());
-        (key.len() + value + OVERHEAD) as u64
+impl quick_cache::Weighter<Name, Entry> for Weight {
+    fn weight(&self, name: &Name, entry: &Entry) -> u64 {
+        let name = match name {
+            Name::Key(key) => key.len(),
+            Name::Page(span, _) => {
+                size_of::<Span>() + span.start.len() + span.end.as_ref().map_or(0, Vec::len)
+            }
+        };
+        let kept = match &entry.kept {
+            Kept::Value(value) => value.as_ref().map_or(0, |value| value.len()),
+            Kept::Page(rows) => rows.size(),
+        };
+        (name + kept + OVERHEAD) as u64
     }
 }
 
 impl Cache {
     pub(crate) fn new(CacheOptions { bytes, time_to_live }: CacheOptions) -> Self {
-        let entries = sync::Cache::with_weighter(bytes / 256, bytes as u64, Weight);
-        // A commit moves all keys of a slot, so there are many: they take a hundredth of the cache, and 8 MiB at most.
-        let slots = (bytes / 1_024).clamp(64, 1 << 20).next_power_of_two();
+        // A commit moves all that belongs to a slot, so there are many: with the spans that were asked for they take a
+        // thirtieth of the cache, and 32 MiB at most.
+        let count = (bytes / 512).clamp(64, 1 << 21).next_power_of_two();
         Self {
-            entries,
-            slots: std::iter::repeat_with(AtomicU64::default).take(slots).collect(),
+            entries: sync::Cache::with_weighter(bytes / 256, bytes as u64, Weight),
+            slots: Slots::new(count),
+            lengths: Lengths::default(),
+            asked: std::iter::repeat_with(AtomicU64::default).take(count).collect(),
+            largest: bytes / 8,
             time_to_live,
         }
     }
 
-    fn slot(&self, hash: u64) -> Option<&AtomicU64> {
-        let number = usize::try_from(hash).unwrap_or(usize::MAX) & (self.slots.len() - 1);
-        self.slots.get(number)
+    /// The moment before what is read next.
+    pub(crate) fn now(&self) -> Moment {
+        self.slots.now()
     }
 
-    /// Looks for a key.
-    pub(crate) fn get(&self, key: &[u8], hash: u64) -> Cached {
+    /// The most bytes that a page may have.
+    pub(crate) fn largest(&self) -> usize {
+        self.largest
+    }
+
+    /// Looks for a key, as it is now and was at a moment.
+    pub(crate) fn get(&self, key: &[u8], hash: u64, since: Option<Moment>) -> Cached<Option<Arc<[u8]>>> {
         // Before the entry: if nothing has begun by now, what the entry says is so.
-        let now = self.slot(hash).map_or(ON_THEIR_WAY, |slot| slot.load(Ordering::Acquire));
-        if now & ON_THEIR_WAY != 0 {
-            return Cached::Moving;
-        }
-        let note = Note(now);
-        match self.entries.get(key) {
-            Some(entry) if entry.note == note && entry.read.elapsed() < self.time_to_live => {
-                Cached::Known(entry.value)
-            }
+        let Some(note) = self.slots.note(self.slots.of(hash), since) else { return Cached::Passing };
+        match self.entries.get(&Asked::Key(key)).and_then(|entry| self.valid(entry, note)) {
+            Some(Kept::Value(value)) => Cached::Known(value),
             _ => Cached::Unknown(note),
         }
     }
 
-    /// Leaves what the store has said.
+    /// Looks for a page, as it is now and was at a moment.
+    pub(crate) fn page(
+        &self,
+        (span, direction, limits): (&Span, Direction, Limits),
+        since: Option<Moment>,
+    ) -> Cached<Arc<Rows>> {
+        let asked = Asked::Page(span, direction);
+        let entry = self.entries.get(&asked);
+        // Most scans are never repeated. To copy their rows, and mark the prefixes of what is written, would be in vain.
+        let end = span.end.as_deref().unwrap_or_default();
+        if entry.is_none() && !self.was_asked(hash(&span.start).rotate_left(1) ^ hash(end)) {
+            return Cached::Passing;
+        }
+        let length = self.lengths.up_to(shared(span));
+        let prefix = length.and_then(|length| span.start.get(..length));
+        let Some(note) = prefix.and_then(|prefix| self.slots.note(self.slots.of(hash(prefix)), since)) else {
+            return Cached::Passing;
+        };
+        match entry.and_then(|entry| self.valid(entry, note)) {
+            Some(Kept::Page(rows)) if rows.answer(limits) => Cached::Known(rows),
+            _ => Cached::Unknown(note),
+        }
+    }
+
+    fn valid(&self, entry: Entry, note: Note) -> Option<Kept> {
+        (entry.note == note && entry.read.elapsed() < self.time_to_live).then_some(entry.kept)
+    }
+
+    /// Whether this hash was asked for lately: it is from now on.
+    pub(crate) fn was_asked(&self, hash: u64) -> bool {
+        let place = self.asked.get(self.slots.of(hash));
+        place.is_some_and(|place| place.swap(hash, Ordering::Relaxed) == hash)
+    }
+
+    /// Leaves the value that the store has for a key.
     pub(crate) fn leave(&self, key: &[u8], value: Option<Arc<[u8]>>, note: Note) {
-        self.entries.insert(key.into(), Entry { value, note, read: Instant::now() });
+        let entry = Entry { kept: Kept::Value(value), note, read: Instant::now() };
+        self.entries.insert(Name::Key(key.into()), entry);
+    }
+
+    /// Leaves the rows that the store has in a span.
+    pub(crate) fn leave_page(&self, span: &Span, direction: Direction, rows: Rows, note: Note) {
+        let entry = Entry { kept: Kept::Page(Arc::new(rows)), note, read: Instant::now() };
+        self.entries.insert(Name::Page(Box::new(span.clone()), direction), entry);
     }
 
     /// A commit of these keys is about to begin.
-    pub(crate) fn begin(&self, hashes: &[u64]) {
-        for slot in hashes.iter().filter_map(|hash| self.slot(*hash)) {
-            slot.fetch_add(BEGUN, Ordering::AcqRel);
+    pub(crate) fn begin<'k>(&self, keys: impl Iterator<Item = (&'k [u8], u64)>) -> Marked {
+        let told = self.lengths.begin();
+        let (mut slots, mut before) = (Vec::new(), [].as_slice());
+        for (key, whole) in keys {
+            slots.push(self.slots.of(whole));
+            // Neighbours have their prefixes in common.
+            let same = before.iter().zip(key).take_while(|(a, b)| a == b).count();
+            let prefixes =
+                told.lengths().filter(|length| *length > same).map_while(|length| key.get(..length));
+            slots.extend(prefixes.map(|prefix| self.slots.of(hash(prefix))));
+            before = key;
         }
+        slots.sort_unstable();
+        slots.dedup();
+        self.slots.begin(&slots);
+        Marked { slots, told }
     }
 
-    /// The commit has ended.
-    pub(crate) fn end(&self, hashes: &[u64]) {
-        for slot in hashes.iter().filter_map(|hash| self.slot(*hash)) {
-            slot.fetch_sub(1, Ordering::AcqRel);
+    /// The commit has ended, or nobody knows whether it will.
+    pub(crate) fn end(&self, Marked { slots, told }: &Marked, lost: bool) {
+        match lost {
+            true => self.slots.lose(slots),
+            false => self.slots.end(slots),
         }
+        self.lengths.end(*told, lost);
     }
 
     pub(crate) fn entries(&self) -> usize {
@@ -119,6 +225,23 @@ impl Cache {
 
     pub(crate) fn bytes(&self) -> u64 {
         self.entries.weight()
+    }
+}
+
+/// How many bytes all keys of a span begin with.
+fn shared(span: &Span) -> usize {
+    let start = span.start.as_slice();
+    let all_ff = |bytes: &[u8]| bytes.iter().take_while(|byte| **byte == 0xFF).count();
+    let Some(end) = &span.end else { return all_ff(start) };
+    let same = start.iter().zip(end).take_while(|(a, b)| a == b).count();
+    match (start.split_at_checked(same + 1), end.get(same..)) {
+        // The end of a prefix is the next byte and nothing else: every key has the byte before.
+        (Some((head, behind)), Some([next]))
+            if head.last().is_some_and(|last| last.checked_add(1) == Some(*next)) =>
+        {
+            same + 1 + all_ff(behind)
+        }
+        _ => same,
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use keyloom_key::Span;
 use keyloom_store::{Batch, Capability, Condition, Direction, Error, Limits, Page, Read, Sequence, Store};
 
-use crate::bloom::hash;
-use crate::cache::{Cache, Cached, Note};
+use crate::cache::Cache;
 use crate::compression::{Compression, is_short};
 use crate::filter::{Filter, Size};
-use crate::format::{Format, MARK};
+use crate::format::Format;
+use crate::front::Front;
 use crate::layers::Layers;
 use crate::pending::Pending;
 use crate::snapshot::LayeredSnapshot;
@@ -24,15 +24,6 @@ pub struct Layered<S> {
     store: S,
     /// `None` if there are no layers.
     front: Option<Arc<Front>>,
-}
-
-/// The layers of a store.
-#[derive(Debug, Default)]
-pub(crate) struct Front {
-    pub(crate) filter: Option<Filter>,
-    pub(crate) cache: Option<Cache>,
-    pub(crate) format: Option<Format>,
-    pub(crate) counters: Counters,
 }
 
 impl<S: Store> Layered<S> {
@@ -83,6 +74,8 @@ impl<S: Store> Layered<S> {
         LayerStats {
             hits: counters.hits.get(),
             misses: counters.misses.get(),
+            page_hits: counters.page_hits.get(),
+            page_misses: counters.page_misses.get(),
             cached: front.cache.as_ref().map_or(0, |cache| cache.entries() as u64),
             cached_bytes: front.cache.as_ref().map_or(0, Cache::bytes),
             filtered: counters.filtered.get(),
@@ -96,77 +89,6 @@ impl<S: Store> Layered<S> {
     }
 }
 
-impl Front {
-    /// Whether something depends on what is written.
-    pub(crate) fn watches(&self) -> bool {
-        self.filter.is_some() || self.cache.is_some()
-    }
-
-    async fn get<T: Send>(
-        &self,
-        store: &impl Read,
-        key: &[u8],
-        look: impl FnOnce(&[u8]) -> T + Send,
-    ) -> Result<Option<T>, Error> {
-        if self.format.is_some() && key == MARK {
-            return Ok(None);
-        }
-        let hash = if self.watches() { hash(key) } else { 0 };
-        let counters = &self.counters;
-        let mut note = None;
-        match self.cache.as_ref().map(|cache| cache.get(key, hash)) {
-            Some(Cached::Known(value)) => {
-                counters.hits.add(1);
-                return Ok(value.as_deref().map(look));
-            }
-            Some(Cached::Unknown(noted)) => {
-                counters.misses.add(1);
-                note = Some(noted);
-            }
-            Some(Cached::Moving) => counters.misses.add(1),
-            None => {}
-        }
-        let may_contain = self.filter.as_ref().and_then(|filter| filter.may_contain(hash));
-        if may_contain == Some(false) {
-            counters.filtered.add(1);
-            return Ok(None);
-        }
-        let (found, copy) = self.read(store, key, note, look).await?;
-        if let (Some(cache), Some(note)) = (&self.cache, note) {
-            cache.leave(key, copy, note);
-        }
-        if let (Some(filter), true) = (&self.filter, found.is_none()) {
-            counters.false_positives.add(usize::from(may_contain.is_some()));
-            filter.grow(store).await;
-        }
-        Ok(found)
-    }
-
-    /// Reads the store, and takes a copy for the cache.
-    async fn read<T: Send>(
-        &self,
-        store: &impl Read,
-        key: &[u8],
-        note: Option<Note>,
-        look: impl FnOnce(&[u8]) -> T + Send,
-    ) -> Result<(Option<T>, Option<Arc<[u8]>>), Error> {
-        let mut copy = None;
-        let shown = |value: &[u8]| {
-            copy = note.map(|_| value.into());
-            look(value)
-        };
-        let found = match self.format {
-            None => store.get(key, shown).await?,
-            Some(_) => {
-                let decoded =
-                    |stored: &[u8]| Format::value(key, stored, &mut Vec::new(), &self.counters).map(shown);
-                store.get(key, decoded).await?.transpose()?
-            }
-        };
-        Ok((found, copy))
-    }
-}
-
 impl<S: Store> Read for Layered<S> {
     async fn get<T: Send>(
         &self,
@@ -175,7 +97,7 @@ impl<S: Store> Read for Layered<S> {
     ) -> Result<Option<T>, Error> {
         match &self.front {
             None => self.store.get(key, look).await,
-            Some(front) => front.get(&self.store, key, look).await,
+            Some(front) => front.get(&self.store, None, key, look).await,
         }
     }
 
@@ -184,8 +106,10 @@ impl<S: Store> Read for Layered<S> {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> Result<(), Error> {
-        // Values of the cache and of the store need not be of one state.
-        crate::snapshot::get_many(&self.store, self.front.as_deref(), keys, look).await
+        match &self.front {
+            None => self.store.get_many(keys, look).await,
+            Some(front) => front.get_many(&self.store, None, keys, look).await,
+        }
     }
 
     async fn scan(
@@ -195,7 +119,10 @@ impl<S: Store> Read for Layered<S> {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> Result<Page, Error> {
-        crate::snapshot::scan(&self.store, self.front.as_deref(), (span, direction, limits), look).await
+        match &self.front {
+            None => self.store.scan(span, direction, limits, look).await,
+            Some(front) => front.scan(&self.store, None, (span, direction, limits), look).await,
+        }
     }
 }
 
@@ -212,7 +139,7 @@ impl<S: Store> Store for Layered<S> {
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
         let Some(front) = &self.front else { return self.store.commit(batch).await };
-        let pending = Pending::begin(front, batch.writes().map(|(key, _)| key));
+        let pending = Pending::begin(front, &batch);
         let outcome = match &front.format {
             None => self.store.commit(batch).await,
             Some(format) => self.commit_stored(format, &batch, &front.counters).await,
@@ -238,7 +165,10 @@ impl<S: Store> Store for Layered<S> {
     }
 
     async fn snapshot(&self) -> Result<Self::Snapshot, Error> {
-        Ok(LayeredSnapshot::new(self.store.snapshot().await?, self.front.clone()))
+        // Before the snapshot: what had ended by now is in it.
+        let age = self.store.capability().snapshot_age;
+        let front = self.front.as_ref().map(|front| (Arc::clone(front), front.now(age)));
+        Ok(LayeredSnapshot::new(self.store.snapshot().await?, front))
     }
 }
 

@@ -45,9 +45,13 @@ mod cache;
 mod compression;
 mod filter;
 mod format;
+mod front;
 mod layered;
 mod layers;
+mod lengths;
 mod pending;
+mod rows;
+mod slots;
 mod snapshot;
 mod stats;
 

@@ -1,28 +1,29 @@
 //! A commit on its way: what the filter and the cache were told of it, and have to be told when it ends.
 
-use keyloom_store::Error;
+use keyloom_store::{Batch, Error};
 
 use crate::bloom::hash;
+use crate::cache::Marked;
 use crate::filter::Lane;
-use crate::layered::Front;
+use crate::front::Front;
 
 /// A commit on its way. One that is dropped before its end is known may still happen.
 pub(crate) struct Pending<'a> {
     front: &'a Front,
     hashes: Vec<u64>,
     lane: Option<Lane>,
+    marked: Option<Marked>,
     ended: bool,
 }
 
 impl<'a> Pending<'a> {
     /// Tells the filter and the cache which keys a commit is about to write.
-    pub(crate) fn begin<'k>(front: &'a Front, keys: impl Iterator<Item = &'k [u8]>) -> Self {
-        let hashes: Vec<u64> = if front.watches() { keys.map(hash).collect() } else { Vec::new() };
+    pub(crate) fn begin(front: &'a Front, batch: &Batch) -> Self {
+        let keys = || batch.writes().map(|(key, _)| key);
+        let hashes: Vec<u64> = if front.watches() { keys().map(hash).collect() } else { Vec::new() };
         let lane = front.filter.as_ref().map(|filter| filter.begin(&hashes));
-        if let Some(cache) = &front.cache {
-            cache.begin(&hashes);
-        }
-        Self { front, hashes, lane, ended: false }
+        let marked = front.cache.as_ref().map(|cache| cache.begin(keys().zip(hashes.iter().copied())));
+        Self { front, hashes, lane, marked, ended: false }
     }
 
     /// Tells them how it ended.
@@ -40,9 +41,8 @@ impl Drop for Pending<'_> {
         if let (Some(filter), Some(lane)) = (&self.front.filter, self.lane) {
             filter.end(lane, &self.hashes, !self.ended);
         }
-        // The slots of one that was given up stay as they are: nothing of theirs is cached again.
-        if let Some(cache) = self.front.cache.as_ref().filter(|_| self.ended) {
-            cache.end(&self.hashes);
+        if let (Some(cache), Some(marked)) = (&self.front.cache, &self.marked) {
+            cache.end(marked, !self.ended);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A state of a store below its layers: values are as they were written, nothing is cached or filtered.
+//! A state of a store behind its layers: what is cached counts if it has not been written since.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -6,20 +6,20 @@ use std::sync::Arc;
 use keyloom_key::Span;
 use keyloom_store::{Direction, Error, Limits, Page, Read};
 
-use crate::format::{Format, MARK};
-use crate::layered::Front;
+use crate::front::{Front, State};
 
 /// A state of a [`Layered`](crate::Layered) store.
 #[derive(Debug)]
 pub struct LayeredSnapshot<R> {
     below: R,
-    front: Option<Arc<Front>>,
+    /// `None` if nothing in front matters here: a filter does not.
+    front: Option<(Arc<Front>, State)>,
 }
 
 impl<R> LayeredSnapshot<R> {
-    pub(crate) fn new(below: R, front: Option<Arc<Front>>) -> Self {
-        // Only the form of values matters here.
-        Self { below, front: front.filter(|front| front.format.is_some()) }
+    pub(crate) fn new(below: R, front: Option<(Arc<Front>, State)>) -> Self {
+        let front = front.filter(|(front, _)| front.format.is_some() || front.cache.is_some());
+        Self { below, front }
     }
 }
 
@@ -29,12 +29,10 @@ impl<R: Read> Read for LayeredSnapshot<R> {
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T + Send,
     ) -> Result<Option<T>, Error> {
-        let Some(front) = &self.front else { return self.below.get(key, look).await };
-        if key == MARK {
-            return Ok(None);
+        match &self.front {
+            None => self.below.get(key, look).await,
+            Some((front, state)) => front.get(&self.below, Some(*state), key, look).await,
         }
-        let look = |stored: &[u8]| Format::value(key, stored, &mut Vec::new(), &front.counters).map(look);
-        self.below.get(key, look).await?.transpose()
     }
 
     async fn get_many<K: AsRef<[u8]> + Sync>(
@@ -42,7 +40,10 @@ impl<R: Read> Read for LayeredSnapshot<R> {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> Result<(), Error> {
-        get_many(&self.below, self.front.as_deref(), keys, look).await
+        match &self.front {
+            None => self.below.get_many(keys, look).await,
+            Some((front, state)) => front.get_many(&self.below, Some(*state), keys, look).await,
+        }
     }
 
     async fn scan(
@@ -52,48 +53,11 @@ impl<R: Read> Read for LayeredSnapshot<R> {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> Result<Page, Error> {
-        scan(&self.below, self.front.as_deref(), (span, direction, limits), look).await
-    }
-}
-
-/// [`Read::get_many`] of a store or a state of it.
-pub(crate) async fn get_many<R: Read, K: AsRef<[u8]> + Sync>(
-    below: &R,
-    front: Option<&Front>,
-    keys: &[K],
-    mut look: impl FnMut(usize, Option<&[u8]>) + Send,
-) -> Result<(), Error> {
-    let Some(Front { format: Some(_), counters, .. }) = front else {
-        return below.get_many(keys, look).await;
-    };
-    let (mut room, mut wrong) = (Vec::new(), None);
-    let decoded = |number: usize, stored: Option<&[u8]>| {
-        let key = keys.get(number).map(AsRef::as_ref).unwrap_or_default();
-        match stored.filter(|_| key != MARK) {
-            _ if wrong.is_some() => {}
-            None => look(number, None),
-            Some(stored) => match Format::value(key, stored, &mut room, counters) {
-                Ok(value) => look(number, Some(value)),
-                Err(error) => wrong = Some(error),
-            },
-        }
-    };
-    below.get_many(keys, decoded).await?;
-    wrong.map_or(Ok(()), Err)
-}
-
-/// [`Read::scan`] of a store or a state of it.
-pub(crate) async fn scan<R: Read>(
-    below: &R,
-    front: Option<&Front>,
-    what: (&Span, Direction, Limits),
-    look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
-) -> Result<Page, Error> {
-    match front {
-        Some(Front { format: Some(_), counters, .. }) => Format::scan(below, what, counters, look).await,
-        _ => {
-            let (span, direction, limits) = what;
-            below.scan(span, direction, limits, look).await
+        match &self.front {
+            None => self.below.scan(span, direction, limits, look).await,
+            Some((front, state)) => {
+                front.scan(&self.below, Some(*state), (span, direction, limits), look).await
+            }
         }
     }
 }

@@ -6,11 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LayerStats {
-    /// Gets that the cache has answered.
+    /// Gets that the cache has answered, each key of many by itself.
     pub hits: u64,
     /// Gets that it has not.
     pub misses: u64,
-    /// What the cache keeps.
+    /// Scans that the cache has answered.
+    pub page_hits: u64,
+    /// Scans that it has not.
+    pub page_misses: u64,
+    /// How many values and pages the cache keeps.
     pub cached: u64,
     /// The bytes that it takes for that.
     pub cached_bytes: u64,
@@ -34,6 +38,8 @@ pub struct LayerStats {
 pub(crate) struct Counters {
     pub(crate) hits: Count,
     pub(crate) misses: Count,
+    pub(crate) page_hits: Count,
+    pub(crate) page_misses: Count,
     pub(crate) filtered: Count,
     pub(crate) false_positives: Count,
     pub(crate) value_bytes: Count,
