@@ -158,7 +158,7 @@ impl Cache {
         if entry.is_none() && !self.was_asked(hash(&span.start).rotate_left(1) ^ hash(end)) {
             return Cached::Passing;
         }
-        let length = self.lengths.up_to(shared(span));
+        let length = self.lengths.up_to(shared(span), since, &self.slots);
         let prefix = length.and_then(|length| span.start.get(..length));
         let Some(note) = prefix.and_then(|prefix| self.slots.note(self.slots.of(hash(prefix)), since)) else {
             return Cached::Passing;
@@ -216,7 +216,7 @@ impl Cache {
             true => self.slots.lose(slots),
             false => self.slots.end(slots),
         }
-        self.lengths.end(*told, lost);
+        self.lengths.end(*told, lost, &self.slots);
     }
 
     pub(crate) fn entries(&self) -> usize {

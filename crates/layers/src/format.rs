@@ -124,8 +124,9 @@ impl Format {
                 }
             }
         };
-        // The rows and bytes that count are those that are seen: the mark is not, and values may be longer.
-        let below = Limits { rows: limits.rows.saturating_add(1), bytes: usize::MAX, time: limits.time };
+        // The rows and bytes that count are those that are seen, one at least: the mark is not, and values may be longer.
+        let below =
+            Limits { rows: limits.rows.max(1).saturating_add(1), bytes: usize::MAX, time: limits.time };
         let page = store.scan(span, direction, below, look).await?;
         match wrong {
             Some(error) => Err(error),

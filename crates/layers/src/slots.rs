@@ -28,8 +28,22 @@ pub(crate) struct Note {
 }
 
 /// A point in the order of commits: all up to it had ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Moment(u64);
+
+/// A [`Moment`] that threads share.
+#[derive(Debug, Default)]
+pub(crate) struct AtomicMoment(AtomicU64);
+
+impl AtomicMoment {
+    pub(crate) fn load(&self) -> Moment {
+        Moment(self.0.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn store(&self, Moment(moment): Moment) {
+        self.0.store(moment, Ordering::Release);
+    }
+}
 
 impl Slots {
     /// So many, which is a power of two.
