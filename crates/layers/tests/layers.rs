@@ -113,6 +113,111 @@ fn hits_and_misses_are_counted_and_writes_are_seen() {
     assert_eq!([get(&layered, "b"), get(&snapshot, "b")], [Some(b"3".to_vec()), Some(b"2".to_vec())]);
 }
 
+fn scan_with(store: &impl Read, prefix: &str, limits: Limits) -> (Vec<String>, bool) {
+    let mut rows = Vec::new();
+    let look = |key: &[u8], value: &[u8]| {
+        rows.push(String::from_utf8_lossy(&[key, b"=", value].concat()).into_owned());
+        ControlFlow::Continue(())
+    };
+    let page = store.scan(&Span::prefix(prefix), Direction::Forward, limits, look).wait().unwrap();
+    (rows, page.rest.is_none())
+}
+
+fn scan(store: &impl Read, prefix: &str) -> Vec<String> {
+    scan_with(store, prefix, Limits::default()).0
+}
+
+#[test]
+fn a_scan_that_is_repeated_is_answered_until_a_key_of_its_span_is_written() {
+    let layered = open(&MemoryStore::new(), cache());
+    layered.commit(Batch::new().put("a/1", "x").put("b/1", "y")).wait().unwrap();
+    let page_hits = || layered.stats().page_hits;
+    (0..4).for_each(|_| assert_eq!(scan(&layered, "a/"), ["a/1=x"]));
+    assert_eq!((page_hits(), layered.stats().page_misses), (2, 2), "kept when it is asked for again");
+    layered.commit(Batch::new().put("b/2", "")).wait().unwrap();
+    assert_eq!((scan(&layered, "a/"), page_hits()), (vec!["a/1=x".to_owned()], 3), "another prefix");
+    layered.commit(Batch::new().put("a/2", "z")).wait().unwrap();
+    assert_eq!((scan(&layered, "a/").len(), page_hits()), (2, 3));
+    layered.commit(Batch::new().delete("a/1")).wait().unwrap();
+    assert_eq!((scan(&layered, "a/"), page_hits()), (vec!["a/2=z".to_owned()], 3));
+    // A whole page answers whoever wants less; one that was cut does not answer who wants more.
+    layered.commit(Batch::new().put("a/3", "").put("a/4", "")).wait().unwrap();
+    (0..2).for_each(|_| assert_eq!(scan_with(&layered, "a/", Limits::rows(2)).0.len(), 2));
+    assert_eq!((scan(&layered, "a/").len(), page_hits()), (3, 4));
+    assert_eq!(
+        (scan_with(&layered, "a/", Limits::rows(1)), page_hits()),
+        ((vec!["a/2=z".to_owned()], false), 5)
+    );
+}
+
+#[test]
+fn a_snapshot_is_answered_by_what_has_not_been_written_since() {
+    let layered = open(&MemoryStore::new(), cache());
+    layered.commit(Batch::new().put("a/1", "x").put("b/1", "y")).wait().unwrap();
+    (0..2).for_each(|_| assert_eq!(scan(&layered, "a/").len(), 1));
+    (0..2).for_each(|_| assert_eq!(scan(&layered, "b/").len(), 1));
+    let snapshot = layered.snapshot().wait().unwrap();
+    layered.commit(Batch::new().put("a/2", "")).wait().unwrap();
+    let many = || {
+        let mut found = Vec::new();
+        let look = |_: usize, value: Option<&[u8]>| found.push(value.is_some());
+        snapshot.get_many(&["a/1", "a/2", "b/1"], look).wait().unwrap();
+        found
+    };
+    let before = layered.stats();
+    assert_eq!([scan(&snapshot, "a/").len(), scan(&snapshot, "b/").len()], [1, 1]);
+    (0..3).for_each(|_| assert_eq!(many(), [true, false, true]));
+    let after = layered.stats();
+    assert_eq!(after.page_hits - before.page_hits, 1, "only one of them was written since");
+    assert_eq!(
+        (after.hits - before.hits, after.misses - before.misses),
+        (2, 7),
+        "of many, what is asked for again"
+    );
+}
+
+/// Nobody should write behind the cache; it shows that an entry is not used when its time is up.
+#[test]
+fn values_and_pages_have_their_time() {
+    let store = MemoryStore::new();
+    let time_to_live = Duration::from_millis(200);
+    let brief =
+        Layers { cache: Some(CacheOptions { time_to_live, ..CacheOptions::default() }), ..Layers::default() };
+    let layered = open(&store, brief);
+    layered.commit(Batch::new().put("a/1", "old")).wait().unwrap();
+    (0..3).for_each(|_| assert_eq!((scan(&layered, "a/").len(), get(&layered, "a/1").is_some()), (1, true)));
+    store.commit(Batch::new().put("a/1", "new").put("a/2", "")).wait().unwrap();
+    std::thread::sleep(2 * time_to_live);
+    assert_eq!(get(&layered, "a/1"), Some(b"new".to_vec()));
+    assert_eq!(scan(&layered, "a/"), ["a/1=new", "a/2="]);
+}
+
+/// Where time cuts a page is chance, so such a page answers nobody who wants more than it has.
+#[test]
+fn a_page_that_time_has_cut_is_not_all_there_is() {
+    let layered = open(&MemoryStore::new(), cache());
+    let many = (0..100).fold(Batch::new(), |batch, number| batch.put(format!("a/{number:03}"), ""));
+    layered.commit(many).wait().unwrap();
+    let hurried = Limits { time: Duration::ZERO, ..Limits::default() };
+    for _ in 0..3 {
+        let (rows, all) = scan_with(&layered, "a/", hurried);
+        assert_eq!((rows.len(), all), (64, false));
+    }
+    assert_eq!(layered.stats().page_hits, 0);
+    assert_eq!(scan(&layered, "a/").len(), 100);
+    assert_eq!((scan(&layered, "a/").len(), layered.stats().page_hits), (100, 1));
+}
+
+#[test]
+fn a_page_that_takes_an_eighth_of_the_cache_is_not_kept() {
+    let small =
+        Layers { cache: Some(CacheOptions { bytes: 8_000, ..CacheOptions::default() }), ..Layers::default() };
+    let layered = open(&MemoryStore::new(), small);
+    layered.commit(Batch::new().put("a/1", [7; 980]).put("b/1", [7; 1_000])).wait().unwrap();
+    (0..4).for_each(|_| assert_eq!((scan(&layered, "a/").len(), scan(&layered, "b/").len()), (1, 1)));
+    assert_eq!(layered.stats().page_hits, 2);
+}
+
 #[test]
 fn a_store_remembers_how_its_values_are_written() {
     let store = MemoryStore::new();
@@ -247,6 +352,7 @@ fn a_commit_that_was_given_up_may_still_happen() {
     assert!(begun);
     drop(commit);
     slow.ends.store(true, Ordering::Relaxed);
+    (0..3).for_each(|_| assert_eq!(scan(&layered, "la"), [""; 0]));
     assert_eq!([get(&layered, "late"), get(&layered, "late")], [None, None]);
     // A new filter comes meanwhile.
     let many = (0..100).fold(Batch::new(), |batch, number| batch.put(format!("{number}"), ""));
@@ -257,4 +363,5 @@ fn a_commit_that_was_given_up_may_still_happen() {
     assert!(layered.fill().wait());
     slow.store.commit(Batch::new().put("late", "1")).wait().unwrap();
     assert_eq!(get(&layered, "late"), Some(b"1".to_vec()));
+    assert_eq!(scan(&layered, "la"), ["late=1"]);
 }
