@@ -32,7 +32,7 @@ impl Default for FilterOptions {
 /// How much a cache keeps, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// The most bytes of memory that it takes.
+    /// The most bytes that its values and pages take; what it has to know of commits takes a thirtieth beside them.
     pub bytes: usize,
     /// How long an entry may be used.
     pub time_to_live: Duration,

@@ -59,23 +59,23 @@ enum Guard {
     Absent(u8),
 }
 
-/// Five trees of few keys, and a key that is the beginning of others.
+/// Three trees of few keys, so that threads meet, and a key that is the beginning of all.
 fn key(number: u8) -> Vec<u8> {
     match number {
         0 => b"u".to_vec(),
-        _ => format!("u{}/{}", number % 5, number / 5).into_bytes(),
+        _ => format!("u{}/{}", number % 3, number / 3).into_bytes(),
     }
 }
 
-const KEYS: u8 = 21;
+const KEYS: u8 = 12;
 
 fn span() -> impl Strategy<Value = Span> {
     prop_oneof![
-        6 => (0..5_u8).prop_map(|tree| Span::prefix(format!("u{tree}/"))),
-        2 => (0..5_u8).prop_map(|tree| Span { start: key(tree), end: Some(key(tree + 10)) }),
+        6 => (0..3_u8).prop_map(|tree| Span::prefix(format!("u{tree}/"))),
+        2 => (1..4_u8).prop_map(|tree| Span { start: key(tree), end: Some(key(tree + 6)) }),
         1 => Just(Span::prefix("u")),
         1 => Just(Span::prefix("")),
-        1 => Just(Span { start: b"u3".to_vec(), end: None }),
+        1 => Just(Span { start: b"u1".to_vec(), end: None }),
     ]
 }
 
@@ -106,7 +106,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => prop::collection::vec(0..KEYS, 0..6).prop_map(Op::GetMany),
         10 => scan().prop_map(Op::Scan),
         4 => (writes, guard).prop_map(|(writes, guard)| Op::Commit(writes, guard)),
-        1 => Just(Op::Hold),
+        2 => Just(Op::Hold),
         1 => Just(Op::Release),
         1 => Just(Op::Wait),
     ]
@@ -321,7 +321,7 @@ fn threads_read_one_state_and_none_that_is_past() {
 /// Commits can be seen some time before they are acknowledged, and reads take long enough to be overtaken.
 #[test]
 fn threads_read_one_state_though_all_take_their_time() {
-    cases(40, 3, 80, || Slow(MemoryStore::new()));
+    cases(40, 3, 100, || Slow(MemoryStore::new()));
 }
 
 #[test]

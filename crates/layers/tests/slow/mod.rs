@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::thread;
+use std::time::Duration;
 
 use keyloom_key::Span;
 use keyloom_store::{Batch, Capability, Direction, Error, Limits, Page, Read, Sequence, Store};
@@ -9,9 +10,9 @@ use keyloom_store::{Batch, Capability, Direction, Error, Limits, Page, Read, Seq
 #[derive(Debug)]
 pub(crate) struct Slow<S>(pub(crate) S);
 
-/// Lets the others run.
+/// Long enough for others to read what is about to be overtaken, and then to see it and look for that again.
 fn dawdle() {
-    (0..3).for_each(|_| thread::yield_now());
+    thread::sleep(Duration::from_micros(150));
 }
 
 impl<S: Read> Read for Slow<S> {
