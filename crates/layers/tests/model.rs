@@ -321,7 +321,7 @@ fn threads_read_one_state_and_none_that_is_past() {
 /// Commits can be seen some time before they are acknowledged, and reads take long enough to be overtaken.
 #[test]
 fn threads_read_one_state_though_all_take_their_time() {
-    cases(40, 3, 100, || Slow(MemoryStore::new()));
+    cases(40, 3, 100, || Slow::new(MemoryStore::new(), |_| thread::sleep(Duration::from_micros(150))));
 }
 
 #[test]

@@ -1,18 +1,40 @@
-//! A store that takes its time: what it has done can be seen before it says so.
+//! A store that takes its time: between any two of its steps something else may happen.
 
+use std::fmt;
 use std::ops::ControlFlow;
-use std::thread;
-use std::time::Duration;
+use std::sync::Arc;
 
 use keyloom_key::Span;
 use keyloom_store::{Batch, Capability, Direction, Error, Limits, Page, Read, Sequence, Store};
 
-#[derive(Debug)]
-pub(crate) struct Slow<S>(pub(crate) S);
+/// A store, and what happens before and after each of its steps.
+#[derive(Clone)]
+pub(crate) struct Slow<S> {
+    store: S,
+    between: Arc<dyn Fn(Step) + Send + Sync>,
+}
 
-/// Long enough for others to read what is about to be overtaken, and then to see it and look for that again.
-fn dawdle() {
-    thread::sleep(Duration::from_micros(150));
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    BeforeRead,
+    AfterRead,
+    BeforeCommit,
+    /// It can be seen, and is not acknowledged.
+    AfterCommit,
+    BeforeSnapshot,
+    AfterSnapshot,
+}
+
+impl<S> Slow<S> {
+    pub(crate) fn new(store: S, between: impl Fn(Step) + Send + Sync + 'static) -> Self {
+        Self { store, between: Arc::new(between) }
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Slow<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.store.fmt(f)
+    }
 }
 
 impl<S: Read> Read for Slow<S> {
@@ -21,9 +43,9 @@ impl<S: Read> Read for Slow<S> {
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T + Send,
     ) -> Result<Option<T>, Error> {
-        dawdle();
-        let found = self.0.get(key, look).await;
-        dawdle();
+        (self.between)(Step::BeforeRead);
+        let found = self.store.get(key, look).await;
+        (self.between)(Step::AfterRead);
         found
     }
 
@@ -32,9 +54,9 @@ impl<S: Read> Read for Slow<S> {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> Result<(), Error> {
-        dawdle();
-        let found = self.0.get_many(keys, look).await;
-        dawdle();
+        (self.between)(Step::BeforeRead);
+        let found = self.store.get_many(keys, look).await;
+        (self.between)(Step::AfterRead);
         found
     }
 
@@ -45,9 +67,9 @@ impl<S: Read> Read for Slow<S> {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> Result<Page, Error> {
-        dawdle();
-        let page = self.0.scan(span, direction, limits, look).await;
-        dawdle();
+        (self.between)(Step::BeforeRead);
+        let page = self.store.scan(span, direction, limits, look).await;
+        (self.between)(Step::AfterRead);
         page
     }
 }
@@ -56,24 +78,24 @@ impl<S: Store> Store for Slow<S> {
     type Snapshot = Slow<S::Snapshot>;
 
     fn capability(&self) -> Capability {
-        self.0.capability()
+        self.store.capability()
     }
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
-        dawdle();
-        let outcome = self.0.commit(batch).await;
-        dawdle();
+        (self.between)(Step::BeforeCommit);
+        let outcome = self.store.commit(batch).await;
+        (self.between)(Step::AfterCommit);
         outcome
     }
 
     async fn sequence(&self) -> Result<Sequence, Error> {
-        self.0.sequence().await
+        self.store.sequence().await
     }
 
     async fn snapshot(&self) -> Result<Self::Snapshot, Error> {
-        dawdle();
-        let snapshot = self.0.snapshot().await.map(Slow);
-        dawdle();
-        snapshot
+        (self.between)(Step::BeforeSnapshot);
+        let store = self.store.snapshot().await?;
+        (self.between)(Step::AfterSnapshot);
+        Ok(Slow { store, between: Arc::clone(&self.between) })
     }
 }
