@@ -8,6 +8,7 @@
 
 mod access;
 mod consume;
+mod pending;
 mod sort;
 
 use std::ops::ControlFlow;

@@ -49,8 +49,9 @@ impl<R: Read> Run<'_, R> {
         let mut left = Some(span);
         while let Some(span) = left.take() {
             consumer.examined.seeks += 1;
+            let limits = Limits { rows: consumer.most(), ..NO_LIMITS };
             let look = |key: &[u8], value: &[u8]| consumer.entry(number, key, value);
-            let page = self.read.scan(&span, self.direction(), NO_LIMITS, look).await?;
+            let page = self.read.scan(&span, self.direction(), limits, look).await?;
             if consumer.settle(self.read).await?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }

@@ -9,6 +9,7 @@ use keyloom_plan::{Access, Class, Order, Plan, Position};
 use keyloom_schema::{Index, Predicate, Source, Table, Tree};
 use keyloom_store::Read;
 
+use super::pending::{Pending, Waiting};
 use super::sort::{Sorted, Sorter};
 use super::{Examined, PageLimits, Ran, Run};
 use crate::entries::{EntryValue, index_entries};
@@ -44,42 +45,6 @@ pub(super) struct Consumer<'a, V> {
     after: Option<&'a Position>,
     /// The index whose entries may have changed when their records are fetched.
     moving: Option<&'a Index>,
-}
-
-/// Entries that wait for their records: where each was found, its key and the record's, in one piece of memory.
-#[derive(Default)]
-struct Pending {
-    bytes: Vec<u8>,
-    /// The number of its stretch, and where its key and the record's end.
-    places: Vec<(usize, usize, usize)>,
-}
-
-/// One entry that waits.
-#[derive(Clone, Copy)]
-struct Waiting<'p> {
-    stretch: usize,
-    entry: &'p [u8],
-    record: &'p [u8],
-}
-
-impl Pending {
-    fn push(&mut self, stretch: usize, entry: &[u8], record: &[u8]) {
-        self.bytes.extend_from_slice(entry);
-        let middle = self.bytes.len();
-        self.bytes.extend_from_slice(record);
-        self.places.push((stretch, middle, self.bytes.len()));
-    }
-
-    fn get(&self, number: usize) -> Option<Waiting<'_>> {
-        let (stretch, middle, end) = *self.places.get(number)?;
-        let start =
-            number.checked_sub(1).and_then(|before| self.places.get(before)).map_or(0, |before| before.2);
-        Some(Waiting { stretch, entry: self.bytes.get(start..middle)?, record: self.bytes.get(middle..end)? })
-    }
-
-    fn len(&self) -> usize {
-        self.places.len()
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,13 +165,31 @@ impl<'a, V: Visit> Consumer<'a, V> {
 
     /// Whether as many entries wait as are worth a fetch, or as may still be wanted.
     pub(super) fn is_full(&self) -> bool {
-        let exact = self.sorter.is_none() && self.plan.filter.is_none() && self.plan.once.is_none();
-        let wanted = match self.wanted() {
-            Some(wanted) if exact => usize::try_from(wanted).unwrap_or(BATCH).clamp(1, BATCH),
+        self.pending.len() >= self.full()
+    }
+
+    fn full(&self) -> usize {
+        match self.wanted() {
+            Some(wanted) if self.is_exact() => usize::try_from(wanted).unwrap_or(BATCH).clamp(1, BATCH),
             Some(_) => BATCH / 8,
             None => BATCH,
+        }
+    }
+
+    /// Whether an entry that is read is a record that is returned, as far as the plan knows.
+    fn is_exact(&self) -> bool {
+        self.sorter.is_none() && self.plan.filter.is_none() && self.plan.once.is_none()
+    }
+
+    /// The most entries that are taken before the consumer breaks: a scan that ends there by itself is one that a cache
+    /// can answer when it is repeated.
+    pub(super) fn most(&self) -> usize {
+        let most = match self.wanted() {
+            _ if self.plan.fetch => self.full().saturating_sub(self.pending.len()),
+            Some(wanted) if self.is_exact() => usize::try_from(wanted).unwrap_or(usize::MAX),
+            _ => usize::MAX,
         };
-        self.pending.len() >= wanted
+        most.max(1)
     }
 
     /// How many records may still be returned.
