@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! (user, number) → note     some 400 bytes of text
+//! number         → user     an index
 //! ```
 
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use keyloom::key::Value;
-use keyloom::schema::Table as Definition;
+use keyloom::schema::{Index, Table as Definition};
 use keyloom::{Document, Query, Table, Url, UrlStore, Wait, field};
 
 use crate::report::{Figure, Unit, median, progress};
@@ -28,6 +29,8 @@ const SYSTEMS: [(&str, &str); 6] = [
 
 /// How many records a user has.
 const EACH: usize = 100;
+/// How many users, and numbers, are asked for again and again.
+const HOT: usize = 10;
 
 /// A table that is opened in one way.
 struct Open {
@@ -51,16 +54,20 @@ impl Random {
 /// A piece of work: how many questions it asked.
 type Work = fn(&Open, &mut Random) -> Result<usize, Error>;
 
-const WORKS: [(&str, &str, Work); 10] = [
+const WORKS: [(&str, &str, Work); 14] = [
     ("memory", "memory get hot", hot),
     ("memory", "memory get cold", cold),
     ("memory", "memory miss", miss),
-    ("memory", "memory prefix", prefix),
+    ("memory", "memory prefix hot", prefix_hot),
+    ("memory", "memory prefix cold", prefix_cold),
+    ("memory", "memory index hot", index_hot),
     ("memory", "memory write", write),
     ("lmdb", "lmdb get hot", hot),
     ("lmdb", "lmdb get cold", cold),
     ("lmdb", "lmdb miss", miss),
-    ("lmdb", "lmdb prefix", prefix),
+    ("lmdb", "lmdb prefix hot", prefix_hot),
+    ("lmdb", "lmdb prefix cold", prefix_cold),
+    ("lmdb", "lmdb index hot", index_hot),
     ("lmdb", "lmdb write", write),
 ];
 
@@ -104,15 +111,15 @@ pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<F
 
 /// A line for each work, with the operations a second of each setting and how many times those of `plain` they are.
 pub(crate) fn table(figures: &[Figure]) -> String {
-    let mut table = format!("| {:<15} |", "a second");
+    let mut table = format!("| {:<17} |", "a second");
     table.extend(SYSTEMS.map(|(name, _)| format!(" {name:>18} |")));
-    table += "\n|-----------------|";
+    table += "\n|-------------------|";
     SYSTEMS.iter().for_each(|_| table += "-------------------:|");
     table += "\n";
     for (_, work, _) in WORKS {
         let of_work: Vec<&Figure> = figures.iter().filter(|figure| figure.work == work).collect();
         let Some(plain) = of_work.first().map(|figure| figure.value) else { continue };
-        let _ = write!(table, "| {work:<15} |");
+        let _ = write!(table, "| {work:<17} |");
         for Figure { value, .. } in of_work {
             let _ = write!(table, " {value:>9.0} ({:>4.2} ×) |", value / plain);
         }
@@ -126,7 +133,8 @@ fn open(name: &'static str, url: &str, rows: usize) -> Result<Open, Error> {
         .column("user", "str")
         .column("number", "i64")
         .column("note", "str")
-        .key(["user", "number"]);
+        .key(["user", "number"])
+        .index(Index::on(["number"]));
     let database = url.parse::<Url>()?.open().wait()?;
     let notes = database.open_table(definition).wait()?;
     notes.load((0..rows).map(document), |_| ()).wait()?;
@@ -204,19 +212,42 @@ fn miss(open: &Open, random: &mut Random) -> Result<usize, Error> {
     all_or_none(found, 20_000, 0)
 }
 
+/// Runs a query that finds so many records.
+fn query(open: &Open, query: &Query, wanted: usize) -> Result<(), Error> {
+    let mut rows = 0;
+    let visit = |row: &keyloom::Row<'_>| {
+        rows += usize::from(matches!(row.get("note")?, Value::Str(_)));
+        Ok(std::ops::ControlFlow::Continue(()))
+    };
+    open.notes.each(query, visit).wait()?;
+    all_or_none(rows, 1, wanted).map(|_| ())
+}
+
 /// All records of a user.
-fn prefix(open: &Open, random: &mut Random) -> Result<usize, Error> {
+fn prefix(open: &Open, users: usize, mut user: impl FnMut(usize) -> usize) -> Result<usize, Error> {
     for _ in 0..500 {
-        let (user, _) = key(random.below(open.rows));
-        let mut rows = 0;
-        let visit = |row: &keyloom::Row<'_>| {
-            rows += usize::from(matches!(row.get("note")?, Value::Str(_)));
-            Ok(std::ops::ControlFlow::Continue(()))
-        };
-        open.notes.each(&Query::new().filter(field("user").eq(user)), visit).wait()?;
-        if rows < EACH.min(open.rows) {
-            return Err(format!("{rows} rows of a user").into());
-        }
+        let (user, _) = key(user(users) * EACH);
+        query(open, &Query::new().filter(field("user").eq(user)), EACH)?;
+    }
+    Ok(500)
+}
+
+/// All records of a user, of the same few again and again.
+fn prefix_hot(open: &Open, random: &mut Random) -> Result<usize, Error> {
+    prefix(open, HOT, |users| random.below(users))
+}
+
+/// All records of any user.
+fn prefix_cold(open: &Open, random: &mut Random) -> Result<usize, Error> {
+    prefix(open, open.rows / EACH, |users| random.below(users))
+}
+
+/// The first records that have a number, fetched through the index; the same few numbers again and again.
+fn index_hot(open: &Open, random: &mut Random) -> Result<usize, Error> {
+    let wanted = EACH.min(open.rows / EACH);
+    for _ in 0..500 {
+        let number = i64::try_from(random.below(HOT))?;
+        query(open, &Query::new().filter(field("number").eq(number)).limit(wanted as u64), wanted)?;
     }
     Ok(500)
 }

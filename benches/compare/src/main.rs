@@ -126,7 +126,7 @@ enum Suite {
         )]
         json: Option<PathBuf>,
     },
-    /// The layers in front of a store, each on and off: gets that are hot, cold and in vain, prefixes, single writes
+    /// The layers in front of a store, each on and off: gets that are hot, cold and in vain, prefixes that are hot and cold, a hot index, single writes
     Layers {
         /// How many records
         #[arg(long, default_value_t = 200_000)]

@@ -10,11 +10,15 @@ pub(super) fn of(settings: Settings, store: &UrlStore) -> String {
     let mut rows = settings.pairs();
     let mut row = |name, value| rows.push((name, value));
     let (layers, stats) = (settings.layers(), store.stats());
-    let LayerStats { hits, misses, filtered, false_positives, value_bytes, stored_bytes, .. } = stats;
+    let LayerStats { filtered, false_positives, value_bytes, stored_bytes, .. } = stats;
     if layers.cache.is_some() {
-        let rate = percent(hits, hits + misses);
-        row("cache hits", format!("{} of {}, {rate}", number(hits), number(hits + misses)));
-        row("cached", format!("{} values, {}", number(stats.cached), bytes(stats.cached_bytes)));
+        let rate = |hits: u64, misses: u64| {
+            let all = hits + misses;
+            format!("{} of {}, {}", number(hits), number(all), percent(hits, all))
+        };
+        row("cache hits", rate(stats.hits, stats.misses));
+        row("page hits", rate(stats.page_hits, stats.page_misses));
+        row("cached", format!("{} values and pages, {}", number(stats.cached), bytes(stats.cached_bytes)));
     }
     if layers.filter.is_some() {
         let answered = format!(
