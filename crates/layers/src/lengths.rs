@@ -50,7 +50,12 @@ pub(crate) struct Told {
 impl Told {
     /// The lengths, ascending.
     pub(crate) fn lengths(self) -> impl Iterator<Item = usize> {
-        (1..=LONGEST).filter(move |length| self.lengths & (1 << length) != 0)
+        let mut left = self.lengths;
+        std::iter::from_fn(move || {
+            let length = left.trailing_zeros();
+            left &= left.checked_sub(1)?;
+            usize::try_from(length).ok()
+        })
     }
 }
 
