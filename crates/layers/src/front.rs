@@ -138,7 +138,7 @@ impl Front {
             let hash = hash(key.as_ref());
             (hash, cache.get(key.as_ref(), hash, since))
         };
-        let answers: Vec<(u64, Cached<Option<Arc<[u8]>>>)> = keys.iter().map(ask).collect();
+        let answers: Vec<_> = keys.iter().map(ask).collect();
         let known = |number: usize| match answers.get(number) {
             Some((_, Cached::Known(value))) => Some(value.as_deref()),
             _ => None,

@@ -40,8 +40,8 @@ proptest! {
         breaks in prop::collection::vec(1..14_usize, 2),
     ) {
         let store = MemoryStore::new();
-        let rows = values.iter().enumerate();
-        let batch = rows.fold(Batch::new(), |batch, (number, long)| batch.put([7, number as u8], vec![b'x'; *long]));
+        let rows = (0_u8..).zip(&values);
+        let batch = rows.fold(Batch::new(), |batch, (number, long)| batch.put([7, number], vec![b'x'; *long]));
         store.commit(batch).wait().unwrap();
         let span = Span::prefix([7]);
         let mut copied = Copied::new(usize::MAX);
