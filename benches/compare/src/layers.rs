@@ -78,6 +78,7 @@ pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<F
     for base in ["memory", "lmdb"] {
         let open = |(name, settings): &(&'static str, &str)| {
             let url = match base {
+                "memory" if settings.is_empty() => "memory:".to_owned(),
                 "memory" => format!("memory:?{settings}"),
                 _ => format!("{}?durability=written&{settings}", folder.path().join(name).display()),
             };

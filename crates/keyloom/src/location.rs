@@ -133,6 +133,10 @@ impl FromStr for Location {
                 format!("store called {scheme}: a database is memory:, a file by its path, redb:file, rocksdb:folder, or cassandra://host/keyspace").into(),
             )),
             _ if text == "memory:" => Ok(Self::Memory),
+            // A slip behind it must not become a file.
+            _ if text.starts_with("memory:") => Err(Error::Missing(
+                format!("name in memory, as {text} has one: write memory:, or ./{text} for a file").into(),
+            )),
             _ => Ok(Self::File(path.strip_prefix("//").unwrap_or(path).into())),
         }
     }

@@ -9,6 +9,11 @@ fn read(text: &str) -> Result<Location, String> {
 #[test]
 fn memory_and_files() {
     assert_eq!(read("memory:"), Ok(Location::Memory));
+    for slip in ["memory:?", "memory:shop"] {
+        let error = read(slip).unwrap_err();
+        assert!(error.ends_with(&format!("write memory:, or ./{slip} for a file")), "{error}");
+        assert_eq!(read(&format!("./{slip}")), Ok(Location::File(format!("./{slip}").into())));
+    }
     for text in ["shop.klm", "file:shop.klm"] {
         assert_eq!(read(text), Ok(Location::File("shop.klm".into())));
     }
