@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use keyloom_store::Error;
 use scylla::client::session::Session;
-use scylla::errors::ExecutionError;
 use scylla::policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy};
 use scylla::response::query_result::QueryResult;
 use scylla::serialize::row::SerializeRow;
@@ -34,9 +33,6 @@ const FORMAT: &str = "1";
 /// Makes the keyspace and its tables if they are not there, and returns its lease.
 pub(super) async fn prepare(session: &Session, config: &Config) -> Result<Duration, Error> {
     let keyspace = config.keyspace();
-    let failed = |error: ExecutionError| {
-        Error::Failed(format!("cannot make the keyspace {keyspace} and its tables: {error}").into())
-    };
     let complete = session
         .get_cluster_state()
         .get_keyspace(keyspace)
@@ -45,8 +41,10 @@ pub(super) async fn prepare(session: &Session, config: &Config) -> Result<Durati
         let replication = replication(config.replication());
         let made = format!("CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication}");
         let tables = TABLES.iter().map(|table| format!("CREATE TABLE IF NOT EXISTS {keyspace}.{table}"));
+        let what = format!("make the keyspace {keyspace} and its tables");
         for text in iter::once(made).chain(tables) {
-            define(session, text, config.patience).await.map_err(failed)?;
+            let patience = Patience::new(&what, Repeat::Always, config.patience);
+            define(session, text, config.patience, patience).await?;
         }
     }
     let format = setting(session, config, "format", FORMAT).await?;
@@ -129,17 +127,26 @@ async fn ask(
 
 /// Changes the schema. All clients ask the same node: two that make one table at the same time on two nodes would make
 /// it with two ids, and what is written under one of them is lost. For that reason it is not marked as one that may be
-/// asked of a second node when the first is slow. It takes a node far longer than other statements.
-async fn define(session: &Session, text: String, patience: Duration) -> Result<(), ExecutionError> {
+/// asked of a second node when the first is slow. It takes a node far longer than other statements. That node may be asked
+/// again: it does one change of the schema after the other, and what is there by then it leaves alone.
+async fn define(
+    session: &Session,
+    text: String,
+    time: Duration,
+    mut patience: Patience<'_>,
+) -> Result<(), Error> {
     let state = session.get_cluster_state();
     let first =
         state.get_nodes_info().iter().filter(|node| node.is_connected()).min_by_key(|node| node.host_id);
     let mut statement = Statement::new(text);
-    statement.set_request_timeout(Some(patience));
+    statement.set_request_timeout(Some(time));
     statement.set_load_balancing_policy(
         first.map(|node| SingleTargetLoadBalancingPolicy::new(NodeIdentifier::HostId(node.host_id), None)),
     );
-    session.query_unpaged(statement, ()).await.map(drop)
+    while let Err(error) = session.query_unpaged(statement.clone(), ()).await {
+        patience.wait(error).await.map_err(|fault| Error::Failed(fault.to_string().into()))?;
+    }
+    Ok(())
 }
 
 fn replication(copies: &Replication) -> String {
