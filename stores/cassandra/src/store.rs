@@ -86,7 +86,8 @@ impl<C: Cluster> ClusterStore<C> {
         &self.0.order.shared.settings
     }
 
-    /// Does work near the connections: threads are woken to begin it and to hear of its end, not for each statement.
+    /// Does work near the connections: if threads have to be woken, then to begin it and to hear of its end, and not for
+    /// each statement.
     pub(crate) async fn near<T, W>(&self, work: impl FnOnce(Self) -> W) -> Result<T, Fault>
     where
         T: Send + 'static,
