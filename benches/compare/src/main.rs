@@ -55,6 +55,35 @@ struct Arguments {
     suite: Suite,
 }
 
+/// How many orders, how often, and where.
+#[derive(clap::Args)]
+struct Orders {
+    /// How many orders: 1000000, 10M, 100k
+    #[arg(long, default_value = "1M", value_parser = keyloom_workload::count)]
+    count: usize,
+    /// How many rounds the median is taken over
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Where the files go, in a folder that is removed at the end; they should be on a disk. The system's folder for
+    /// temporary files if not given
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+impl Orders {
+    /// Measures these works of these systems, and tells how many orders and rounds there were.
+    fn measure(
+        self,
+        only: Vec<String>,
+        systems: Vec<String>,
+    ) -> Result<(Vec<report::Figure>, all::Scale), String> {
+        let folder = self.folder.unwrap_or_else(std::env::temp_dir);
+        let scale = all::Scale { count: self.count.max(1), rounds: self.rounds.max(1), only, systems };
+        let figures = all::measure(&scale, &folder).map_err(|error| error.to_string())?;
+        Ok((figures, scale))
+    }
+}
+
 #[derive(Subcommand)]
 enum Suite {
     /// Key codecs: encode into a reused buffer, encode fresh, borrowed decode
@@ -71,16 +100,8 @@ enum Suite {
     },
     /// Tables with an index: Keyloom on LMDB beside LMDB by hand and SQLite
     Tables {
-        /// How many orders: 1000000, 10M, 100k
-        #[arg(long, default_value = "1M", value_parser = keyloom_workload::count)]
-        count: usize,
-        /// How many rounds the median is taken over
-        #[arg(long, default_value_t = 5)]
-        rounds: usize,
-        /// Where the files go, in a folder that is removed at the end; they should be on a disk. The system's folder for
-        /// temporary files if not given
-        #[arg(long, value_name = "FOLDER")]
-        folder: Option<PathBuf>,
+        #[command(flatten)]
+        orders: Orders,
         #[arg(
             long,
             value_name = "WORK",
@@ -98,16 +119,8 @@ enum Suite {
     },
     /// Everything that Keyloom is beside: in memory, embedded, and in Go
     All {
-        /// How many orders: 1000000, 10M, 100k
-        #[arg(long, default_value = "1M", value_parser = keyloom_workload::count)]
-        count: usize,
-        /// How many rounds the median is taken over
-        #[arg(long, default_value_t = 5)]
-        rounds: usize,
-        /// Where the files go, in a folder that is removed at the end; they should be on a disk. The system's folder for
-        /// temporary files if not given
-        #[arg(long, value_name = "FOLDER")]
-        folder: Option<PathBuf>,
+        #[command(flatten)]
+        orders: Orders,
         #[arg(
             long,
             value_name = "WORK",
@@ -185,18 +198,13 @@ fn run(suite: Suite) -> Result<(), String> {
         Suite::Keys { count, rounds, json } => {
             (keys::measure(count.max(1), rounds.max(1)), vec!["keyloom"], json, None)
         }
-        Suite::Tables { count, rounds, folder, only, json } => {
-            let folder = folder.unwrap_or_else(std::env::temp_dir);
+        Suite::Tables { orders, only, json } => {
             let works = if only.is_empty() { TABLES.map(str::to_owned).to_vec() } else { only };
-            let systems = all::TABLES.map(str::to_owned).to_vec();
-            let scale = all::Scale { count: count.max(1), rounds: rounds.max(1), only: works, systems };
-            let figures = all::measure(&scale, &folder).map_err(said)?;
+            let (figures, _) = orders.measure(works, all::TABLES.map(str::to_owned).to_vec())?;
             (figures, vec!["keyloom-lmdb", "keyloom-buffered"], json, None)
         }
-        Suite::All { count, rounds, folder, only, systems, json } => {
-            let folder = folder.unwrap_or_else(std::env::temp_dir);
-            let scale = all::Scale { count: count.max(1), rounds: rounds.max(1), only, systems };
-            let figures = all::measure(&scale, &folder).map_err(said)?;
+        Suite::All { orders, only, systems, json } => {
+            let (figures, scale) = orders.measure(only, systems)?;
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             let about = json!({"count": scale.count, "rounds": scale.rounds, "cores": cores});
             (figures, vec!["keyloom-lmdb", "keyloom-memory", "keyloom-buffered"], json, Some(about))

@@ -74,8 +74,11 @@ trait Held {
 
 /// The systems, each made anew.
 type Make = fn() -> Result<Box<dyn Held>, Error>;
-const SYSTEMS: [(&str, Make); 3] =
-    [("keyloom", Bare::boxed), ("btreemap", Sorted::boxed), ("hashmap", Hashed::boxed)];
+const SYSTEMS: [(&str, Make); 3] = [
+    ("keyloom", Bare::boxed),
+    ("btreemap", Mapped::<BTreeMap<_, _>>::boxed),
+    ("hashmap", Mapped::<HashMap<_, _>>::boxed),
+];
 
 /// What is written, looked up and scanned.
 struct Questions {
@@ -202,16 +205,53 @@ fn layout() -> Result<Layout, Error> {
     Layout::of(table.definition()?)
 }
 
-/// A sorted map.
-struct Sorted(Layout, BTreeMap<Vec<u8>, Vec<u8>>);
+/// A map of bytes by hand.
+trait Map: Default + 'static {
+    fn insert(&mut self, key: Vec<u8>, value: Vec<u8>);
+    fn get(&self, key: &[u8]) -> Option<&[u8]>;
+    /// The values from one key up to another; nothing where there is no order.
+    fn range(&self, start: Vec<u8>, end: Vec<u8>) -> Option<impl Iterator<Item = &[u8]>>;
+}
 
-impl Sorted {
-    fn boxed() -> Result<Box<dyn Held>, Error> {
-        Ok(Box::new(Self(layout()?, BTreeMap::new())))
+impl Map for BTreeMap<Vec<u8>, Vec<u8>> {
+    fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.insert(key, value);
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.get(key).map(Vec::as_slice)
+    }
+
+    fn range(&self, start: Vec<u8>, end: Vec<u8>) -> Option<impl Iterator<Item = &[u8]>> {
+        Some(self.range(start..end).map(|(_, value)| value.as_slice()))
     }
 }
 
-impl Held for Sorted {
+/// A hash index.
+impl Map for HashMap<Vec<u8>, Vec<u8>> {
+    fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.insert(key, value);
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.get(key).map(Vec::as_slice)
+    }
+
+    fn range(&self, _: Vec<u8>, _: Vec<u8>) -> Option<impl Iterator<Item = &[u8]>> {
+        None::<std::iter::Empty<&[u8]>>
+    }
+}
+
+/// The orders in a map, with Keyloom's bytes.
+struct Mapped<M>(Layout, M);
+
+impl<M: Map> Mapped<M> {
+    fn boxed() -> Result<Box<dyn Held>, Error> {
+        Ok(Box::new(Self(layout()?, M::default())))
+    }
+}
+
+impl<M: Map> Held for Mapped<M> {
     fn write(&mut self, orders: &[Order]) -> Result<(), Error> {
         for order in orders {
             let (key, value) = self.0.record(order)?;
@@ -234,43 +274,11 @@ impl Held for Sorted {
         let mut tally = Tally::default();
         for ask in asks {
             let (start, end) = self.0.of_user(ask)?;
-            for (_, value) in self.1.range(start..end) {
+            let Some(values) = self.1.range(start, end) else { return Ok(None) };
+            for value in values {
                 self.0.look(value, &mut tally)?;
             }
         }
         Ok(Some(tally))
-    }
-}
-
-/// A hash index: no order, so no prefixes.
-struct Hashed(Layout, HashMap<Vec<u8>, Vec<u8>>);
-
-impl Hashed {
-    fn boxed() -> Result<Box<dyn Held>, Error> {
-        Ok(Box::new(Self(layout()?, HashMap::new())))
-    }
-}
-
-impl Held for Hashed {
-    fn write(&mut self, orders: &[Order]) -> Result<(), Error> {
-        for order in orders {
-            let (key, value) = self.0.record(order)?;
-            self.1.insert(key, value);
-        }
-        Ok(())
-    }
-
-    fn lookup(&self, orders: &[Order]) -> Result<Tally, Error> {
-        let mut tally = Tally::default();
-        for order in orders {
-            if let Some(value) = self.1.get(&self.0.key(order)?) {
-                self.0.look(value, &mut tally)?;
-            }
-        }
-        Ok(tally)
-    }
-
-    fn prefix(&self, _: &[Ask]) -> Result<Option<Tally>, Error> {
-        Ok(None)
     }
 }

@@ -52,4 +52,21 @@ impl Capability {
             max_value: usize::MAX,
         }
     }
+    /// A store of this name on one machine's disk: it commits whole batches, on conditions, and its snapshots can be read
+    /// for so long. Values have at most 1 GiB.
+    pub const fn embedded(name: &'static str, snapshot_age: Duration, max_key: usize) -> Self {
+        Self {
+            atomic_batch: true,
+            record_batch: true,
+            conditions: true,
+            snapshot: true,
+            snapshot_age: Some(snapshot_age),
+            ordered: true,
+            exclusive: true,
+            durable: true,
+            max_key,
+            max_value: 1 << 30,
+            ..Self::least(name)
+        }
+    }
 }

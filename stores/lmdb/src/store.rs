@@ -292,17 +292,8 @@ impl Store for LmdbStore {
     type Snapshot = LmdbSnapshot;
 
     fn capability(&self) -> Capability {
-        let mut capability = Capability::least("lmdb");
-        capability.atomic_batch = true;
-        capability.record_batch = true;
-        capability.conditions = true;
-        capability.snapshot = true;
-        capability.snapshot_age = Some(self.shared.snapshots.age());
-        capability.ordered = true;
+        let mut capability = Capability::embedded("lmdb", self.shared.snapshots.age(), MAX_KEY);
         capability.exclusive = self.shared.exclusive;
-        capability.durable = true;
-        capability.max_key = MAX_KEY;
-        capability.max_value = 1 << 30;
         capability
     }
 

@@ -175,18 +175,7 @@ impl Store for RedbStore {
     type Snapshot = RedbSnapshot;
 
     fn capability(&self) -> Capability {
-        let mut capability = Capability::least("redb");
-        capability.atomic_batch = true;
-        capability.record_batch = true;
-        capability.conditions = true;
-        capability.snapshot = true;
-        capability.snapshot_age = Some(self.shared.snapshots.age());
-        capability.ordered = true;
-        capability.exclusive = true;
-        capability.durable = true;
-        capability.max_key = MAX_KEY;
-        capability.max_value = 1 << 30;
-        capability
+        Capability::embedded("redb", self.shared.snapshots.age(), MAX_KEY)
     }
 
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {

@@ -161,18 +161,7 @@ impl Store for RocksStore {
     type Snapshot = RocksSnapshot;
 
     fn capability(&self) -> Capability {
-        let mut capability = Capability::least("rocksdb");
-        capability.atomic_batch = true;
-        capability.record_batch = true;
-        capability.conditions = true;
-        capability.snapshot = true;
-        capability.snapshot_age = Some(self.shared.snapshots.age());
-        capability.ordered = true;
-        capability.exclusive = true;
-        capability.durable = true;
-        capability.max_key = MAX_KEY;
-        capability.max_value = 1 << 30;
-        capability
+        Capability::embedded("rocksdb", self.shared.snapshots.age(), MAX_KEY)
     }
 
     async fn commit(&self, mut batch: Batch) -> Result<Sequence, Error> {

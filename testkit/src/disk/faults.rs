@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use keyloom_store::{Batch, Blocking, Error, Store};
+use keyloom_store::{Batch, Blocking, Durability, Error, Store};
 
 use crate::child;
 
@@ -27,9 +27,34 @@ fn has<S: Store>(store: &Blocking<S>, mark: &str) -> bool {
     rows > 0
 }
 
+/// What a child is asked to do: a promise and the [fault](super::fail) that it meets, or to [fill](filled) its disk.
+pub fn as_a_child<S: Store>(open: impl Fn(&Path, Durability) -> S) {
+    let Some((task, path)) = child::task() else { return };
+    match task.split_once('+').unwrap_or((task.as_str(), "")) {
+        ("synced", fault) => told(&path, fault, |path| open(path, Durability::Synced)),
+        ("written", fault) => told(&path, fault, |path| open(path, Durability::Written)),
+        ("filled", _) => filled(&path, |path| open(path, Durability::Synced)),
+        (other, _) => panic!("{other}"),
+    }
+}
+
+/// Sees that children succeed at these tasks, each on a disk that fails.
+pub fn succeed(tasks: &[&str]) {
+    for task in tasks {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(super::run(task, &folder.path().join("test")).success(), "{task}");
+    }
+}
+
+/// Sees that a child succeeds that fills its disk.
+pub fn fills() {
+    let folder = tempfile::tempdir().unwrap();
+    succeeds_under(SMALL_DISK, "filled", &folder.path().join("test"));
+}
+
 /// In a child whose disk this is: it fails, and heals. Commits are told; what was there can be read, and when the store is
 /// opened anew all is there that was acknowledged and nothing by half, and it goes on.
-pub fn told<S: Store>(path: &Path, fault: &str, open: impl Fn(&Path) -> S) {
+fn told<S: Store>(path: &Path, fault: &str, open: impl Fn(&Path) -> S) {
     let store = Blocking::new(open(path));
     store.commit(large("before")).unwrap();
     super::fail(fault);
@@ -72,7 +97,7 @@ pub fn grow_disk() {
 }
 
 /// In a child with a [small disk](SMALL_DISK): it is filled, and there is room again when the store is opened anew.
-pub fn filled<S: Store>(path: &Path, open: impl Fn(&Path) -> S) {
+fn filled<S: Store>(path: &Path, open: impl Fn(&Path) -> S) {
     let store = Blocking::new(open(path));
     let mut written = 0;
     let error = loop {

@@ -44,6 +44,7 @@ impl Settings {
     }
 
     /// What a commit promises, with the room that `buffered` has.
+    #[cfg(any(feature = "lmdb", feature = "redb", feature = "rocksdb"))]
     fn promise(self) -> Durability {
         match (self.durability.unwrap_or_default(), self.write_buffer) {
             (Durability::Buffered { interval, .. }, Some(WriteBuffer::Writes(entries))) => {
