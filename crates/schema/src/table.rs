@@ -143,6 +143,11 @@ impl Table {
         table
     }
 
+    /// Its trees: the primary key's, then each index's.
+    pub fn trees(&self) -> impl Iterator<Item = &Tree> {
+        std::iter::once(&self.primary).chain(self.indexes.iter().map(Index::tree))
+    }
+
     /// Gives every tree that has none a number, from `next` on; returns the next free number.
     pub fn number_trees(&mut self, next: u32) -> u32 {
         let mut next = next;
@@ -153,6 +158,15 @@ impl Table {
             next += 1;
         }
         next
+    }
+
+    /// The same table with other trees, numbered from `next` on.
+    pub fn with_trees(&self, next: u32) -> Self {
+        let mut table = self.clone();
+        table.primary.set_id(0);
+        table.indexes.iter_mut().for_each(|index| index.tree.set_id(0));
+        table.number_trees(next);
+        table
     }
 }
 

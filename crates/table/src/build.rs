@@ -19,7 +19,7 @@
 use std::ops::ControlFlow;
 
 use keyloom_key::{Span, Timestamp};
-use keyloom_schema::{Document, Index, IndexBuilder, State, Table};
+use keyloom_schema::{Document, Index, IndexBuilder, State, Table, Tree};
 use keyloom_store::{Batch, Direction, Limits, Overlay, Read, Store};
 
 use crate::apply::{Commits, is_expired, violation};
@@ -79,7 +79,11 @@ impl<S: Store> Database<S> {
             Ok(Some((Batch::new().put(keyspace::table(table), encode(&definition)?), next)))
         })
         .await?;
-        self.tell_stripes(table).await
+        // Another process may have dropped it since.
+        match self.catalog().tables.get(table) {
+            Some(table) => self.tell_stripes(table).await,
+            None => Ok(()),
+        }
     }
 
     /// Finishes what was interrupted: fills every index that is not whole, and clears what a drop has left.
@@ -96,6 +100,7 @@ impl<S: Store> Database<S> {
                 }
             }
         }
+        self.end_loads(&catalog).await?;
         // Numbers are never given twice: a tree of this catalog's time that it does not know was dropped.
         let known = catalog.trees();
         for tree in (1..catalog.version.free_tree()).filter(|tree| !known.contains(tree)) {
@@ -163,8 +168,7 @@ impl<S: Store> Database<S> {
     /// Drops a table with all its records and indexes.
     pub async fn drop_table(&self, table: &str) -> Result<(), Error> {
         let definition = self.newest().await?.table(table)?.clone();
-        let indexes = definition.indexes().iter().map(|index| index.tree().id());
-        let trees: Vec<u32> = std::iter::once(definition.primary().id()).chain(indexes).collect();
+        let trees: Vec<u32> = definition.trees().map(Tree::id).collect();
         self.change_schema(|catalog| {
             catalog.table(table)?;
             let batch = Batch::new().delete(keyspace::table(table));
@@ -183,7 +187,7 @@ impl<S: Store> Database<S> {
     }
 
     /// A batch that also deletes what is known of a tree, where that can be one commit with the rest.
-    fn forgetting(&self, batch: Batch, tree: u32) -> Batch {
+    pub(crate) fn forgetting(&self, batch: Batch, tree: u32) -> Batch {
         match self.commits() {
             Commits::All => batch.delete(keyspace::progress(tree)).delete(keyspace::statistics(tree)),
             Commits::Record => batch,
@@ -199,7 +203,7 @@ impl<S: Store> Database<S> {
     }
 
     /// Deletes every key of a tree that the catalog knows no more.
-    async fn clear(&self, tree: u32) -> Result<(), Error> {
+    pub(crate) async fn clear(&self, tree: u32) -> Result<(), Error> {
         if self.commits() == Commits::Record {
             return self.clear_each(tree).await;
         }

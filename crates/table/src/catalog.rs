@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyloom_plan::Statistics;
-use keyloom_schema::Table;
+use keyloom_schema::{Table, Tree};
 use keyloom_store::{Condition, Direction, Limits, Read, Sequence, Store};
 
 use crate::analyze;
 use crate::error::Error;
+use crate::fresh::parse_mark;
 use crate::index::IndexDefinition;
 use crate::keyspace;
 
@@ -24,6 +25,8 @@ pub(crate) struct Catalog {
     pub(crate) tables: BTreeMap<String, Arc<Table>>,
     pub(crate) indexes: BTreeMap<String, IndexDefinition>,
     pub(crate) statistics: Statistics,
+    /// The trees that loads fill before their tables have them, by the first.
+    pub(crate) loads: BTreeMap<u32, Vec<u32>>,
 }
 
 /// How often the schema has changed, and the next free tree.
@@ -120,6 +123,10 @@ impl Catalog {
                     let statistics = analyze::decode(&value).ok_or_else(|| damaged("statistics"))?;
                     catalog.statistics.0.insert(u32::from_be_bytes(tree), statistics);
                 }
+                Some((b'n', _)) => {
+                    let (_, table) = parse_mark(&value)?;
+                    catalog.loads.insert(table.primary().id(), table.trees().map(Tree::id).collect());
+                }
                 Some((b'b' | b'l', _)) => {}
                 // Through the layer that compresses, it is not seen.
                 Some((b'c', [])) => {
@@ -138,12 +145,9 @@ impl Catalog {
 
     /// The numbers of the trees that belong to something.
     pub(crate) fn trees(&self) -> BTreeSet<u32> {
-        let of_table = |table: &Arc<Table>| {
-            let indexes = table.indexes().iter().map(|index| index.tree().id());
-            std::iter::once(table.primary().id()).chain(indexes).collect::<Vec<_>>()
-        };
+        let of_tables = self.tables.values().flat_map(|table| table.trees()).map(Tree::id);
         let plain = self.indexes.values().map(IndexDefinition::tree);
-        self.tables.values().flat_map(of_table).chain(plain).collect()
+        of_tables.chain(plain).chain(self.loads.values().flatten().copied()).collect()
     }
 
     pub(crate) fn table(&self, name: &str) -> Result<&Arc<Table>, Error> {

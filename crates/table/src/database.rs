@@ -150,17 +150,14 @@ impl<S: Store> Database<S> {
             Ok(Some((Batch::new().put(keyspace::table(&name), bytes), next)))
         })
         .await?;
-        self.tell_stripes(&name).await?;
-        self.table(&name).await
+        let table = self.table(&name).await?;
+        self.tell_stripes(&*table.definition()?).await?;
+        Ok(table)
     }
 
     /// Tells the store which trees of a table have stripes, before the first record is written.
-    pub(crate) async fn tell_stripes(&self, table: &str) -> Result<(), Error> {
-        let catalog = self.catalog();
-        // Another process may have dropped it since.
-        let Some(table) = catalog.tables.get(table) else { return Ok(()) };
-        let trees = table.indexes().iter().map(|index| index.tree());
-        for tree in std::iter::once(table.primary()).chain(trees) {
+    pub(crate) async fn tell_stripes(&self, table: &keyloom_schema::Table) -> Result<(), Error> {
+        for tree in table.trees() {
             if let Placement::Stripes(stripes) = tree.placement() {
                 let count = u16::try_from(stripes.count()).unwrap_or(u16::MAX);
                 self.store().stripe(&tree.id().to_be_bytes(), count).await?;
@@ -190,7 +187,7 @@ impl<S: Store> Database<S> {
     /// Definitions are entries of the version as their record, so that a store that commits by record has them as one.
     pub(crate) async fn change_schema(
         &self,
-        change: impl Fn(&Catalog) -> Result<Option<(Batch, u32)>, Error>,
+        mut change: impl FnMut(&Catalog) -> Result<Option<(Batch, u32)>, Error>,
     ) -> Result<(), Error> {
         loop {
             let catalog = self.catalog();

@@ -254,6 +254,12 @@ fn write_entry_value(unique: bool, primary_key: &[u8], covered: &[u8], out: &mut
     out.extend_from_slice(covered);
 }
 
+/// Says in an entry's value that its record lies in the tree of this number.
+pub(crate) fn set_tree(value: &mut [u8], tree: u32) {
+    // Behind the shape and the length.
+    value.iter_mut().skip(3).zip(tree.to_be_bytes()).for_each(|(place, byte)| *place = byte);
+}
+
 /// What an entry's value says.
 pub(crate) struct EntryValue<'a> {
     /// Whether the key has all parts of the tree, and not only the declared ones.

@@ -50,6 +50,8 @@ pub enum KeyKind {
         /// Whose it is; nobody's if it was dropped.
         owner: Option<Owner>,
     },
+    /// How far a load has come, or the new trees that it fills.
+    Load,
     /// A record of a table, an entry of an index, a value of a plain index: what its owner has.
     Row {
         /// The tree's number.
@@ -57,7 +59,7 @@ pub enum KeyKind {
         /// Whose it is.
         owner: Owner,
     },
-    /// A key of a tree that belongs to nobody: what it belonged to was dropped.
+    /// A key of a tree that belongs to nobody: what it belonged to was dropped, or a load fills it.
     Leftover {
         /// The tree's number.
         tree: u32,
@@ -174,6 +176,11 @@ fn of_catalog(catalog: &Catalog, kind: u8, name: &[u8]) -> Option<(KeyKind, Vec<
         (b'i', Some(text), _) => (KeyKind::Definition(Owner::PlainIndex(text.clone())), named(&text)),
         (b's', _, Some(tree)) => (KeyKind::Statistics { tree, owner: whose(tree) }, numbered(tree)),
         (b'b', _, Some(tree)) => (KeyKind::Filling { tree, owner: whose(tree) }, numbered(tree)),
+        (b'n', _, Some(tree)) => (KeyKind::Load, numbered(tree)),
+        (b'l', _, _) => {
+            let load = u64::from_be_bytes(name.try_into().ok()?);
+            (KeyKind::Load, piece("load", start..end, Value::Uint(load)))
+        }
         _ => return None,
     };
     Some((kind, vec![letter, piece]))

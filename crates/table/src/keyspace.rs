@@ -7,6 +7,7 @@
 //! │00 00 00 00│'s'│ tree, 4 bytes │  statistics of a tree
 //! │00 00 00 00│'b'│ tree, 4 bytes │  how far an index has been filled
 //! │00 00 00 00│'l'│ load, 8 bytes │  how far a load has come that was cut off
+//! │00 00 00 00│'n'│ tree, 4 bytes │  new trees that are filled for a table, this one and those behind it
 //! │00 00 00 00│'c'│                  how values are compressed; kept by the layer that does so, and seen only without it
 //! │tree id    │ place │ key │        a record or an index entry
 //! ```
@@ -43,6 +44,11 @@ pub(crate) fn progress(tree: u32) -> Vec<u8> {
 /// The key of how far a load has come.
 pub(crate) fn load(identity: u64) -> Vec<u8> {
     catalog(b'l', &identity.to_be_bytes())
+}
+
+/// The key of the mark of new trees, of which this is the first.
+pub(crate) fn fresh(tree: u32) -> Vec<u8> {
+    catalog(b'n', &tree.to_be_bytes())
 }
 
 /// All keys of the catalog.

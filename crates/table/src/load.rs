@@ -1,25 +1,31 @@
 //! Loading many records at once: sorted first, then written in their order, a group of them as one commit.
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TrySendError, sync_channel};
 use std::thread;
 
 use keyloom_key::Value;
-use keyloom_schema::{Document, Table as Definition};
-use keyloom_store::{Batch, Direction, Fingerprint, Limits, Read, Store};
+use keyloom_schema::{Document, Table as Definition, Tree};
+use keyloom_store::{Batch, Fingerprint, Store};
 use smallvec::{SmallVec, smallvec};
 
 use crate::apply::Commits;
+use crate::catalog::Catalog;
 use crate::database::{Patience, is_version};
 use crate::each::side_by_side;
 use crate::entries::{self, Columns, Fields, Placed, Scratch};
 use crate::error::Error;
+use crate::fresh::{Fresh, is_empty, is_whole};
+use crate::keyed::Keyed;
+use crate::sort::Sorter;
 use crate::table::Table;
 
 /// How many bytes of records and entries are sorted and committed as one group.
 const GROUP: usize = 512 << 20;
+/// How many bytes of an empty table that is loaded with more are committed at once.
+const PART: usize = 16 << 20;
 /// How many records go from the thread that makes them to the one that encodes them at once.
 const CHUNK: usize = 256;
 /// How many chunks may wait in between.
@@ -42,6 +48,9 @@ impl<S: Store> Table<S> {
     /// as one commit: what the store likes best. A record whose key or unique values are there already is an error, and
     /// the group that it is in is not written; the groups before it are, as `progress` was told.
     ///
+    /// An empty table gets all of them at the same moment, or none, however many there are. What memory does not hold
+    /// waits in temporary files.
+    ///
     /// A store that commits one record at a time gets them as they come, 64 on their way at the same time. An error ends
     /// the load; some of the 4,096 records behind those that `progress` was told of may have been written then.
     pub async fn load<D: Into<Document>>(
@@ -49,19 +58,18 @@ impl<S: Store> Table<S> {
         documents: impl IntoIterator<Item = D>,
         mut progress: impl FnMut(Loaded),
     ) -> Result<Loaded, Error> {
-        let mut loaded = Loaded::default();
         let mut documents = documents.into_iter().map(Into::into).fuse();
-        let commits = self.database().commits();
-        let add = |group: &mut Group<'_>, document| group.add(document);
+        if self.database().commits() == Commits::All {
+            let add = |group: &mut Group<'_>, document| group.add(document);
+            return self.load_groups(documents, &add, GROUP, progress).await;
+        }
+        let mut loaded = Loaded::default();
         loop {
-            let group = match commits {
-                Commits::All => self.load_group(&mut documents, &add, loaded.records).await?,
-                Commits::Record => self.load_each(&mut documents).await?,
-            };
-            if group == 0 {
+            let records = self.load_each(&mut documents).await?;
+            if records == 0 {
                 return Ok(loaded);
             }
-            loaded.records += group;
+            loaded.records += records;
             progress(loaded);
         }
     }
@@ -86,7 +94,7 @@ impl<S: Store> Table<S> {
         &self,
         columns: &[&str],
         rows: impl IntoIterator<Item = R>,
-        mut progress: impl FnMut(Loaded),
+        progress: impl FnMut(Loaded),
     ) -> Result<Loaded, Error> {
         if self.database().commits() == Commits::Record {
             let named = |row: R| {
@@ -95,17 +103,8 @@ impl<S: Store> Table<S> {
             };
             return self.load(rows.into_iter().map(named), progress).await;
         }
-        let mut loaded = Loaded::default();
-        let mut rows = rows.into_iter().fuse();
-        loop {
-            let add = |group: &mut Group<'_>, row: R| group.add_row(columns, row);
-            let group = self.load_group(&mut rows, &add, loaded.records).await?;
-            if group == 0 {
-                return Ok(loaded);
-            }
-            loaded.records += group;
-            progress(loaded);
-        }
+        let add = |group: &mut Group<'_>, row: R| group.add_row(columns, row);
+        self.load_groups(rows.into_iter().fuse(), &add, GROUP, progress).await
     }
 
     /// Inserts the next records one by one, some of them side by side; returns how many.
@@ -125,28 +124,75 @@ impl<S: Store> Table<S> {
         }
     }
 
-    /// Sorts and commits the next records, as many as a group may have; returns how many.
-    async fn load_group<T: Send>(
+    /// Loads all records, sorted, in groups of so many bytes.
+    async fn load_groups<T: Send>(
         &self,
-        records: &mut impl Iterator<Item = T>,
+        records: impl Iterator<Item = T>,
         add: &(impl Fn(&mut Group<'_>, T) -> Result<(), Error> + Sync),
-        before: u64,
-    ) -> Result<u64, Error> {
-        let catalog = self.database().newest().await?;
-        let table = catalog.table(self.name())?;
-        // In a table that is empty nothing can be in the way, and one condition says so for all.
-        let empty = before == 0 && is_empty(self.database().store(), table).await?;
-        let group = gather(table, records, add, empty)?;
-        let records = group.records;
-        if records == 0 {
-            return Ok(0);
+        bytes: usize,
+        mut progress: impl FnMut(Loaded),
+    ) -> Result<Loaded, Error> {
+        let mut loaded = Loaded::default();
+        let mut records = records.peekable();
+        while records.peek().is_some() {
+            let catalog = self.database().newest().await?;
+            let table = catalog.table(self.name())?;
+            // In a table that is empty nothing can be in the way, and one condition says so for all.
+            let empty = loaded.records == 0 && is_empty(self.database().store(), table).await?;
+            let group = gather(table, &mut records, add, empty, bytes)?;
+            if empty && records.peek().is_some() && is_whole(table) {
+                let next = || gather(table, &mut records, add, empty, bytes);
+                loaded.records = self.load_fresh(table, group, next).await?;
+            } else {
+                loaded.records += group.records;
+                self.load_group(&catalog, group).await?;
+            }
+            progress(loaded);
         }
-        let mut batch = group.into_batch(table, before)?.require(catalog.version.unchanged());
+        Ok(loaded)
+    }
+
+    /// Loads an empty table with these records and with all that `next` gives until there are none: sorted in files, then
+    /// into new trees. Returns how many there were.
+    async fn load_fresh<'t>(
+        &self,
+        table: &Arc<Definition>,
+        first: Group<'t>,
+        mut next: impl FnMut() -> Result<Group<'t>, Error>,
+    ) -> Result<u64, Error> {
+        let (mut group, mut records) = (first, 0);
+        let mut trees: Vec<Sorter<Keyed>> = group.trees.iter().map(|_| Sorter::new(0)).collect();
+        while group.records > 0 {
+            records += group.records;
+            group.spill(&mut trees)?;
+            group = next()?;
+        }
+        let mut fresh = Fresh::begin(self, table, PART, None).await?;
+        let tree = fresh.definition().primary().id();
+        let filled = async {
+            for (number, rows) in trees.into_iter().enumerate() {
+                let in_tree = |row: Keyed| if number == 0 { row } else { row.of_record_in(tree) };
+                fresh.fill(number, rows.finish()?.map(|row| row.map(in_tree)), |_| ()).await?;
+            }
+            fresh.finish().await
+        };
+        if let Err(error) = filled.await {
+            // If this fails too, what is left is cleared later.
+            drop(fresh.abandon().await);
+            return Err(error);
+        }
+        Ok(records)
+    }
+
+    /// Commits a group.
+    async fn load_group(&self, catalog: &Catalog, group: Group<'_>) -> Result<(), Error> {
+        let (table, empty) = (group.table, group.empty);
+        let mut batch = group.into_batch()?.require(catalog.version.unchanged());
         if empty {
             batch = batch.require_unchanged(table.primary().span(), Fingerprint::empty());
         }
         match self.database().store().commit(batch).await {
-            Ok(_) => Ok(records),
+            Ok(_) => Ok(()),
             Err(keyloom_store::Error::Conflict(condition)) => {
                 self.database().overtaken(&condition, &mut Patience::default()).await?;
                 if is_version(&condition) {
@@ -161,17 +207,13 @@ impl<S: Store> Table<S> {
     }
 }
 
-async fn is_empty(read: &impl Read, table: &Definition) -> Result<bool, Error> {
-    let look = |_: &[u8], _: &[u8]| ControlFlow::Break(());
-    Ok(read.scan(&table.primary().span(), Direction::Forward, Limits::rows(1), look).await?.rows == 0)
-}
-
 /// Encodes the next records, as many as a group may have, on this thread, which makes them, and on one beside it.
 fn gather<'t, T: Send>(
     table: &'t Definition,
     records: &mut impl Iterator<Item = T>,
     add: &(impl Fn(&mut Group<'_>, T) -> Result<(), Error> + Sync),
     empty: bool,
+    bytes: usize,
 ) -> Result<Group<'t>, Error> {
     let mut chunks = std::iter::from_fn(|| Some(records.by_ref().take(CHUNK).collect::<Vec<_>>()))
         .take_while(|chunk| !chunk.is_empty());
@@ -190,12 +232,12 @@ fn gather<'t, T: Send>(
             let mut group = Group::of(table, empty);
             for chunk in receive {
                 add_all(&mut group, chunk)?;
-                full.store(group.is_half(), Ordering::Relaxed);
+                full.store(group.size() >= bytes / 2, Ordering::Relaxed);
             }
             Ok(group)
         });
         while !full.load(Ordering::Relaxed)
-            && !group.is_half()
+            && group.size() < bytes / 2
             && let Some(chunk) = chunks.next()
         {
             match send.try_send(chunk) {
@@ -244,8 +286,9 @@ impl<'t> Group<'t> {
         }
     }
 
-    fn is_half(&self) -> bool {
-        self.trees.iter().map(Batch::size).sum::<usize>() >= GROUP / 2
+    /// How many bytes its rows have.
+    fn size(&self) -> usize {
+        self.trees.iter().map(Batch::size).sum()
     }
 
     fn append(&mut self, other: Self) {
@@ -325,10 +368,10 @@ impl<'t> Group<'t> {
         }
     }
 
-    /// All rows in the order of their keys. Two records with the same key, or with the same values in a unique index,
-    /// are refused.
-    pub(crate) fn into_batch(self, table: &Definition, before: u64) -> Result<Batch, Error> {
-        let mut trees = self.trees;
+    /// The rows of each tree in the order of their keys. Two records with the same key, or with the same values in a
+    /// unique index, are refused.
+    fn sorted(self) -> Result<Vec<Batch>, Error> {
+        let (table, mut trees) = (self.table, self.trees);
         let sort = |tree: &mut Batch| tree.sort().map(<[u8]>::to_vec);
         let twins: Vec<Option<Vec<u8>>> = if self.records < CHUNK as u64 {
             trees.iter_mut().map(sort).collect()
@@ -340,7 +383,7 @@ impl<'t> Group<'t> {
         };
         let mut twins = twins.into_iter();
         if let Some(twin) = twins.next().flatten() {
-            return Err(same_key(table, &twin, before));
+            return Err(same_key(table, &twin));
         }
         // Other indexes have two entries with one key only of records with one key.
         let unique =
@@ -350,12 +393,30 @@ impl<'t> Group<'t> {
                 return Err(crate::apply::violation(table, number, &twin));
             }
         }
-        let ids = std::iter::once(table.primary()).chain(table.indexes().iter().map(|index| index.tree()));
-        let mut trees: Vec<_> = ids.map(keyloom_schema::Tree::id).zip(trees).collect();
+        Ok(trees)
+    }
+
+    /// All rows in the order of their keys.
+    pub(crate) fn into_batch(self) -> Result<Batch, Error> {
+        let ids = self.table.trees().map(Tree::id);
+        let mut trees: Vec<_> = ids.zip(self.sorted()?).collect();
         trees.sort_by_key(|(id, _)| *id);
         let mut all = Batch::new();
         trees.into_iter().for_each(|(_, tree)| all.append(tree));
         Ok(all)
+    }
+
+    /// Brings the rows of each tree, sorted, to those of it that wait in files.
+    fn spill(self, waiting: &mut [Sorter<Keyed>]) -> Result<(), Error> {
+        let trees = self.sorted()?;
+        thread::scope(|scope| {
+            let spill = |(tree, waiting): (Batch, &mut Sorter<Keyed>)| {
+                waiting.add_run(tree.writes().map(|(key, value)| Keyed::row(key, value.unwrap_or_default())))
+            };
+            let threads: Vec<_> =
+                trees.into_iter().zip(waiting).map(|tree| scope.spawn(move || spill(tree))).collect();
+            threads.into_iter().try_for_each(joined)
+        })
     }
 }
 
@@ -363,7 +424,8 @@ fn wrong(field: &str, reason: Cow<'static, str>) -> keyloom_schema::Error {
     keyloom_schema::Error::Value { field: field.to_owned(), reason }
 }
 
-fn same_key(table: &Definition, key: &[u8], before: u64) -> Error {
+/// Two records with this key are loaded.
+pub(crate) fn same_key(table: &Definition, key: &[u8]) -> Error {
     let values = match table.primary().values(key) {
         Ok(values) => values,
         Err(error) => return error.into(),
@@ -372,8 +434,8 @@ fn same_key(table: &Definition, key: &[u8], before: u64) -> Error {
     let fields =
         fields.map(|(part, value)| keyloom_schema::field(&part.name).eq(value.into_owned()).to_string());
     let fields = fields.collect::<Vec<_>>().join(", ");
-    let from = before + 1;
-    Error::Exists(
-        format!("{}: two records with {fields} among those from number {from} on", table.name()).into(),
-    )
+    Error::Exists(format!("{}: two records with {fields} among those that are loaded", table.name()).into())
 }
+
+#[cfg(test)]
+mod tests;

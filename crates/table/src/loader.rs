@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! push ─→ sorted runs ─→ merged, the last of each key ─→ a batch of neighbours ─→ commit
+//!                                                    └─→ new trees of an empty table ─→ it has them
 //! ```
 //!
 //! ```
@@ -20,7 +21,6 @@
 //! # Ok::<(), keyloom_table::Error>(())
 //! ```
 
-mod keyed;
 mod merge;
 mod runs;
 
@@ -31,9 +31,9 @@ use keyloom_store::Store;
 
 use crate::entries;
 use crate::error::Error;
+use crate::keyed::Keyed;
 use crate::sort::Spill;
 use crate::table::Table;
-use keyed::Keyed;
 use runs::Runs;
 
 /// What becomes of a record that is there already and is another than the one that is loaded.
@@ -64,12 +64,14 @@ pub struct Merged {
     pub repeated: u64,
     /// Records that the load had written before it was cut off.
     pub resumed: u64,
+    /// How many records' worth of the work is done where a table gets all of them at its end; none when it has ended.
+    pub staged: u64,
 }
 
 impl Merged {
     /// How many records have been dealt with.
     pub fn records(&self) -> u64 {
-        self.new + self.replaced + self.unchanged + self.kept + self.repeated + self.resumed
+        self.new + self.replaced + self.unchanged + self.kept + self.repeated + self.resumed + self.staged
     }
 }
 
@@ -179,6 +181,8 @@ impl Loader {
 
     /// Writes all records, neighbours as one commit; `progress` is told after each.
     ///
+    /// An empty table gets all of them at the same moment, or none, however many there are.
+    ///
     /// The table must be the one that the records were checked by. Records that are there already and the same are not
     /// written again.
     pub async fn finish<S: Store>(
@@ -195,10 +199,21 @@ impl Loader {
         }
         self.rows.sort_unstable();
         let identity = self.identity.filter(|_| !self.runs.is_empty());
-        let rows = self.runs.merge(std::mem::take(&mut self.rows))?;
         // A commit takes several times its bytes.
         let batch = (self.memory / 8).clamp(1, 16 << 20);
-        let merge = merge::Merge { table, checked: &self.table, existing, batch, identity, goes_on };
+        let large = !self.runs.is_empty() || self.used > batch;
+        let rows = self.runs.merge(std::mem::take(&mut self.rows))?;
+        let merge = merge::Merge {
+            table,
+            checked: &self.table,
+            existing,
+            batch,
+            identity,
+            goes_on,
+            memory: self.memory,
+            records: self.next,
+            large,
+        };
         match merge.run(rows, &mut progress).await {
             Ok(merged) => {
                 self.runs.remove()?;

@@ -101,6 +101,57 @@ pub(crate) fn merge<T: Spill>(
     }))
 }
 
+/// Takes rows in any order, in bounded memory, and gives them back sorted.
+#[derive(Debug)]
+pub(crate) struct Sorter<T> {
+    memory: usize,
+    used: usize,
+    rows: Vec<T>,
+    runs: Vec<File>,
+    pushed: u64,
+}
+
+impl<T: Spill> Sorter<T> {
+    /// One that keeps about so many bytes in memory.
+    pub(crate) fn new(memory: usize) -> Self {
+        Self { memory, used: 0, rows: Vec::new(), runs: Vec::new(), pushed: 0 }
+    }
+
+    /// How many rows were pushed.
+    pub(crate) fn pushed(&self) -> u64 {
+        self.pushed
+    }
+
+    pub(crate) fn push(&mut self, row: T) -> Result<(), Error> {
+        self.pushed += 1;
+        self.used += row.size();
+        self.rows.push(row);
+        if self.used <= self.memory {
+            return Ok(());
+        }
+        self.used = 0;
+        self.rows.sort_unstable();
+        let rows = std::mem::take(&mut self.rows);
+        self.add_run(rows)
+    }
+
+    /// Takes rows that are sorted already.
+    pub(crate) fn add_run(&mut self, rows: impl IntoIterator<Item = T>) -> Result<(), Error> {
+        if self.runs.len() == WIDEST {
+            let merged = merge::<T>(Vec::new(), std::mem::take(&mut self.runs))?;
+            self.runs.push(write_run(merged, tempfile::tempfile()?)?);
+        }
+        self.runs.push(write_run(rows.into_iter().map(Ok), tempfile::tempfile()?)?);
+        Ok(())
+    }
+
+    /// All rows in their order.
+    pub(crate) fn finish(mut self) -> Result<impl Iterator<Item = Result<T, Error>>, Error> {
+        self.rows.sort_unstable();
+        merge(self.rows, self.runs)
+    }
+}
+
 /// Rows that are sorted already.
 enum Source<T> {
     Memory(std::vec::IntoIter<T>),

@@ -74,6 +74,7 @@ fn every_kind_of_key_is_told() {
     database.analyze("u").wait().unwrap();
     let by_hand = Batch::new()
         .put(b"\0\0\0\0b\0\0\0\x02", vec![])
+        .put(b"\0\0\0\0l\0\0\0\0\0\0\0\x07", vec![])
         .put(b"\0\0\0\0s\0\0\0\x63", vec![])
         .put(b"\0\0\0\x63left", vec![]);
     database.store().commit(by_hand).wait().unwrap();
@@ -86,6 +87,7 @@ fn every_kind_of_key_is_told() {
     let expected = [
         (KeyKind::Filling { tree: 2, owner: Some(index("u_by_mail")) }, "tree=0 kind=b of tree=2"),
         (KeyKind::Definition(plain()), "tree=0 kind=i name=i"),
+        (KeyKind::Load, "tree=0 kind=l load=7"),
         (statistics(1, table("u")), "tree=0 kind=s of tree=1"),
         (statistics(2, index("u_by_mail")), "tree=0 kind=s of tree=2"),
         (statistics(3, index("u_by_tags")), "tree=0 kind=s of tree=3"),

@@ -10,8 +10,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use keyloom_key::{Span, Timestamp};
 use keyloom_schema::{Document, Index, Table as Definition, TableBuilder};
-use keyloom_store::{MemoryStore, Store, Wait};
+use keyloom_store::{Direction, Limits, MemoryStore, Read, Store, Wait};
 use keyloom_table::{Database, Error, Existing, Loader, Merged, Table};
 use proptest::prelude::*;
 
@@ -40,7 +41,7 @@ fn document((group, number): Key, word: u8) -> Document {
     if word == 0 { document } else { document.with("word", format!("w{word}")).with("more", i64::from(word)) }
 }
 
-fn all(table: &Table<MemoryStore>) -> Vec<Document> {
+fn all<S: Store>(table: &Table<S>) -> Vec<Document> {
     let mut documents = Vec::new();
     for segment in table.segments(1).unwrap() {
         let look = |row: &keyloom_table::Row<'_>| {
@@ -142,8 +143,7 @@ proptest! {
 /// A store that gives up after so many commits.
 mod weary {
     use super::*;
-    use keyloom_key::Span;
-    use keyloom_store::{Batch, Capability, Direction, Error, Limits, Page, Read, Sequence};
+    use keyloom_store::{Batch, Capability, Error, Page, Sequence};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -206,12 +206,18 @@ mod weary {
     }
 }
 
+/// The records that a table has before it is loaded: none, so that it gets what is loaded at once, or one.
+const BEFORE: [&[i64]; 2] = [&[], &[10_000]];
+
 /// A table in a store that gives up while a load writes to it, and how much was written until then.
-fn cut_off(folder: &std::path::Path) -> (Table<weary::Weary>, u64) {
+fn cut_off(folder: &std::path::Path, before: &[i64]) -> (Table<weary::Weary>, u64) {
     let left = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(1_000));
     let store = weary::Weary(MemoryStore::new(), left.clone());
     let database = Database::open(store).wait().unwrap();
     let table = database.create_table(Definition::named("n").column("id", "i64").key(["id"])).wait().unwrap();
+    for id in before {
+        table.put(Document::new().with("id", *id)).wait().unwrap();
+    }
     let mut loader = Loader::new(&table, 8_000).unwrap().resumable(folder, 7).unwrap();
     for id in (0..5_000_i64).rev() {
         loader.push(Document::new().with("id", id)).unwrap();
@@ -220,17 +226,23 @@ fn cut_off(folder: &std::path::Path) -> (Table<weary::Weary>, u64) {
     let mut written = Merged::default();
     let failed = loader.finish(&table, Existing::Refuse, |merged| written = merged).wait();
     assert!(matches!(failed, Err(Error::Store(keyloom_store::Error::Busy(_)))), "{failed:?}");
-    assert!(written.new > 0 && written.new < 5_000, "{written:?}");
+    let (there, told) = if before.is_empty() { (0, written.staged) } else { (written.new, written.new) };
+    assert!(told > 0 && told < 5_000, "{written:?}");
+    assert_eq!(all(&table).len(), before.len() + usize::try_from(there).unwrap());
     left.store(1_000, std::sync::atomic::Ordering::Relaxed);
-    (table, written.new)
+    (table, told)
 }
 
 /// Cut off while it writes: the next one does not read the records again, nor write those that are there.
 #[test]
 fn a_load_goes_on_behind_the_last_record_that_it_wrote() {
+    BEFORE.iter().for_each(|before| goes_on(before));
+}
+
+fn goes_on(before: &[i64]) {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("load");
-    let (table, written) = cut_off(&folder);
+    let (table, written) = cut_off(&folder, before);
     let open_loader = || Loader::new(&table, 8_000).unwrap().resumable(&folder, 7).unwrap();
     let loader = open_loader();
     assert!(loader.is_complete());
@@ -279,7 +291,7 @@ fn the_last_record_counts_whatever_try_has_read_it() {
 fn without_its_files_a_load_begins_anew() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("load");
-    let (table, written) = cut_off(&folder);
+    let (table, written) = cut_off(&folder, &[10_000]);
     std::fs::remove_dir_all(&folder).unwrap();
     table.delete([0_i64]).wait().unwrap();
     let mut loader = Loader::new(&table, 8_000).unwrap().resumable(&folder, 7).unwrap();
@@ -288,6 +300,63 @@ fn without_its_files_a_load_begins_anew() {
     }
     let merged = loader.finish(&table, Existing::Refuse, |_| {}).wait().unwrap();
     assert_eq!((merged.resumed, merged.unchanged, merged.new), (0, written - 1, 5_000 - written + 1));
+}
+
+/// How many rows there are of new trees that a table does not have.
+fn staged(table: &Table<weary::Weary>) -> usize {
+    let span = Span { start: vec![0, 0, 0, 2], end: None };
+    let look = |_: &[u8], _: &[u8]| ControlFlow::Continue(());
+    let page = table.database().store().scan(&span, Direction::Forward, Limits::rows(usize::MAX), look);
+    page.wait().unwrap().rows
+}
+
+/// The same database for someone whose clock shows so many minutes more.
+fn later(table: &Table<weary::Weary>, minutes: i64) -> Database<weary::Weary> {
+    let now = i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
+    let clock = std::sync::Arc::new(move || Timestamp::from_millis(now + minutes * 60_000));
+    Database::open_with_clock(table.database().store().clone(), clock).wait().unwrap()
+}
+
+/// Nobody knows whether a load that has not ended goes on: what it has written is removed when it has been still for long.
+#[test]
+fn what_a_load_leaves_in_new_trees_is_cleared_when_it_is_old() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("load");
+    let (table, written) = cut_off(&folder, &[]);
+    let written = usize::try_from(written).unwrap();
+    assert_eq!(staged(&table), written);
+    later(&table, 9).fill_indexes(|_| {}).wait().unwrap();
+    assert_eq!(staged(&table), written);
+    later(&table, 11).fill_indexes(|_| {}).wait().unwrap();
+    assert_eq!(staged(&table), 0);
+    // Its files are there still.
+    let loader = Loader::new(&table, 8_000).unwrap().resumable(&folder, 7).unwrap();
+    let merged = loader.finish(&table, Existing::Refuse, |_| {}).wait().unwrap();
+    assert_eq!((merged.resumed, merged.new), (0, 5_000));
+    assert_eq!(all(&table).len(), 5_000);
+    later(&table, 11).fill_indexes(|_| {}).wait().unwrap();
+    assert_eq!(all(&table).len(), 5_000);
+}
+
+#[test]
+fn a_load_that_was_taken_for_cut_off_ends() {
+    let parent = tempfile::tempdir().unwrap();
+    let (table, _) = cut_off(&parent.path().join("load"), &[]);
+    later(&table, 11).fill_indexes(|_| {}).wait().unwrap();
+    let mut loader = Loader::new(&table, 8_000).unwrap();
+    for id in 0..5_000_i64 {
+        loader.push(Document::new().with("id", id)).unwrap();
+    }
+    let mut told = 0;
+    let ended = loader.finish(&table, Existing::Refuse, |_| {
+        told += 1;
+        if told == 2 {
+            later(&table, 11).fill_indexes(|_| {}).wait().unwrap();
+        }
+    });
+    let ended = ended.wait();
+    assert!(matches!(&ended, Err(Error::Conflict(what)) if what.contains("cut off")), "{ended:?}");
+    assert_eq!((told, staged(&table), all(&table).len()), (2, 0, 0));
 }
 
 /// More runs than are merged at once are merged in several goes.

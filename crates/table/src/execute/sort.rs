@@ -1,12 +1,11 @@
 //! Sorting rows: in memory, only the first n where no more are wanted, in a temporary file where memory ends.
 
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::io::{self, Read, Write};
 
 use crate::error::Error;
 use crate::row::Stored;
-use crate::sort::{self, Spill, WIDEST, read_part, write_part};
+use crate::sort::{self, Spill, read_part, write_part};
 
 /// A row and what it is sorted by: the order's bytes, then the record's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,61 +51,38 @@ impl Spill for Sorted {
     }
 }
 
-/// Takes rows in any order, gives them back sorted.
+/// Takes rows in any order, gives them back sorted: all of them, or the first.
 #[derive(Debug)]
 pub(crate) struct Sorter {
-    memory: usize,
+    rows: sort::Sorter<Sorted>,
     /// Only so many of the first are wanted.
     top: Option<usize>,
-    used: usize,
-    rows: Vec<Sorted>,
     /// The first rows so far, greatest on top, where only some are wanted.
     first: BinaryHeap<Sorted>,
-    runs: Vec<File>,
 }
 
 impl Sorter {
     pub(crate) fn new(memory: usize, top: Option<u64>) -> Self {
         // A limit that memory may not hold is no help: everything is sorted then.
         let top = top.and_then(|top| usize::try_from(top).ok()).filter(|top| *top <= 10_000);
-        Self { memory, top, used: 0, rows: Vec::new(), first: BinaryHeap::new(), runs: Vec::new() }
+        Self { rows: sort::Sorter::new(memory), top, first: BinaryHeap::new() }
     }
 
     pub(crate) fn push(&mut self, row: Sorted) -> Result<(), Error> {
-        if let Some(top) = self.top {
-            if self.first.len() < top {
-                self.first.push(row);
-            } else if let Some(mut greatest) = self.first.peek_mut()
-                && row < *greatest
-            {
-                *greatest = row;
-            }
-            return Ok(());
+        let Some(top) = self.top else { return self.rows.push(row) };
+        if self.first.len() < top {
+            self.first.push(row);
+        } else if let Some(mut greatest) = self.first.peek_mut()
+            && row < *greatest
+        {
+            *greatest = row;
         }
-        self.used += row.size();
-        self.rows.push(row);
-        if self.used > self.memory {
-            self.spill()?;
-        }
-        Ok(())
-    }
-
-    /// Writes what is in memory as a sorted run.
-    fn spill(&mut self) -> Result<(), Error> {
-        self.rows.sort_unstable();
-        if self.runs.len() == WIDEST {
-            let merged = sort::merge::<Sorted>(Vec::new(), std::mem::take(&mut self.runs))?;
-            self.runs.push(sort::write_run(merged, tempfile::tempfile()?)?);
-        }
-        self.runs.push(sort::write_run(self.rows.drain(..).map(Ok), tempfile::tempfile()?)?);
-        self.used = 0;
         Ok(())
     }
 
     /// The rows in their order.
     pub(crate) fn finish(mut self) -> Result<impl Iterator<Item = Result<Sorted, Error>>, Error> {
-        self.rows.extend(std::mem::take(&mut self.first).into_vec());
-        self.rows.sort_unstable();
-        sort::merge(self.rows, self.runs)
+        self.first.into_iter().try_for_each(|row| self.rows.push(row))?;
+        self.rows.finish()
     }
 }

@@ -1,5 +1,6 @@
 //! Sorted records into a table, a batch of neighbours at a time.
 
+use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -7,7 +8,6 @@ use keyloom_key::Span;
 use keyloom_schema::{self as schema, Tree};
 use keyloom_store::{Batch, Direction, Fingerprint, Limits, Store};
 
-use super::keyed::Keyed;
 use super::{Existing, Merged};
 use crate::apply::Commits;
 use crate::catalog::Catalog;
@@ -15,8 +15,11 @@ use crate::change::Change;
 use crate::each::side_by_side;
 use crate::entries;
 use crate::error::Error;
+use crate::fresh::{Fresh, is_empty, is_whole};
+use crate::keyed::Keyed;
 use crate::keyspace;
 use crate::load::Group;
+use crate::sort::Sorter;
 use crate::table::Table;
 
 /// Where sorted records go.
@@ -31,6 +34,12 @@ pub(super) struct Merge<'a, S> {
     pub(super) identity: Option<u64>,
     /// Whether it was cut off while it wrote.
     pub(super) goes_on: bool,
+    /// How many bytes of entries may be sorted in memory, about.
+    pub(super) memory: usize,
+    /// How many records there are at most.
+    pub(super) records: u64,
+    /// Whether they are more than one commit takes.
+    pub(super) large: bool,
 }
 
 /// How many records are compared with what is there, and written as one.
@@ -42,17 +51,18 @@ impl<S: Store> Merge<'_, S> {
         rows: impl Iterator<Item = Result<Keyed, Error>>,
         progress: &mut impl FnMut(Merged),
     ) -> Result<Merged, Error> {
-        let tree = self.newest().await?.1.primary().id();
+        let (_, table) = self.newest().await?;
+        let tree = table.primary().id();
+        let mut rows = LastOfEach::of(rows.map(|row| row.map(|row| row.in_tree(tree))));
+        if let Some(fresh) = self.fresh(&table).await? {
+            return self.fill_fresh(fresh, rows, progress).await;
+        }
         let done = self.done(tree).await?;
         let mut merged = Merged::default();
-        let mut rows = rows.map(|row| row.map(|row| row.in_tree(tree))).peekable();
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while let Some(row) = rows.next() {
             let row = row?;
-            if matches!(rows.peek(), Some(Ok(next)) if next.key() == row.key()) {
-                merged.repeated += 1;
-                continue;
-            }
+            merged.repeated = rows.repeated;
             if done.as_ref().is_some_and(|done| row.key() <= done.as_slice()) {
                 merged.resumed += 1;
                 continue;
@@ -70,6 +80,86 @@ impl<S: Store> Merge<'_, S> {
             progress(merged);
         }
         self.forget().await?;
+        Ok(merged)
+    }
+
+    /// New trees for an empty table, if the load is large; those that it was cut off with, if there are any.
+    async fn fresh(&self, table: &Arc<schema::Table>) -> Result<Option<Fresh<'_, S>>, Error> {
+        if let Some(identity) = self.identity.filter(|_| self.goes_on)
+            && let Some(fresh) = Fresh::resume(self.table, self.batch, identity).await?
+        {
+            return Ok(Some(fresh));
+        }
+        let fits = self.large && self.table.database().commits() == Commits::All && is_whole(table);
+        if fits && is_empty(self.store(), table).await? {
+            return Ok(Some(Fresh::begin(self.table, table, self.batch, self.identity).await?));
+        }
+        Ok(None)
+    }
+
+    /// Writes all records and their entries to new trees, which the table then has.
+    async fn fill_fresh(
+        &self,
+        mut fresh: Fresh<'_, S>,
+        rows: LastOfEach<impl Iterator<Item = Result<Keyed, Error>>>,
+        progress: &mut impl FnMut(Merged),
+    ) -> Result<Merged, Error> {
+        match self.fill_trees(&mut fresh, rows, progress).await {
+            Ok(merged) => Ok(merged),
+            // What would meet the same again, or cannot be gone on with, leaves nothing. If clearing fails too, what is
+            // left is cleared later.
+            Err(error)
+                if self.identity.is_none()
+                    || matches!(error, Error::Unique { .. } | Error::Exists(_) | Error::Conflict(_)) =>
+            {
+                drop(fresh.abandon().await);
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn fill_trees(
+        &self,
+        fresh: &mut Fresh<'_, S>,
+        mut rows: LastOfEach<impl Iterator<Item = Result<Keyed, Error>>>,
+        progress: &mut impl FnMut(Merged),
+    ) -> Result<Merged, Error> {
+        let (table, done) = (fresh.definition().clone(), fresh.done().map(<[u8]>::to_vec));
+        let (tree, trees) = (table.primary().id(), count(table.trees().count()));
+        let memory = self.memory / 2 / table.indexes().len().max(1);
+        let mut sorters: Vec<Sorter<Keyed>> = table.indexes().iter().map(|_| Sorter::new(memory)).collect();
+        let mut merged = Merged::default();
+        let with_entries = |row: Result<Keyed, Error>| {
+            let row = row?.in_tree(tree);
+            match &done {
+                Some(done) if row.key() <= done.as_slice() => merged.resumed += 1,
+                _ => merged.new += 1,
+            }
+            if !sorters.is_empty() {
+                let document = entries::document(&table, row.key(), row.value())?;
+                for (number, entry) in entries::all_entries(&table, &document, row.key())? {
+                    let sorter = sorters.get_mut(number);
+                    sorter.map_or(Ok(()), |sorter| sorter.push(Keyed::row(&entry.key, &entry.value)))?;
+                }
+            }
+            Ok(row)
+        };
+        // Each tree is as much of the work as any other.
+        let mut tell = |tree: usize, written: u64, all: u64| {
+            let before = count(tree) * self.records;
+            let staged = (before + self.records.saturating_mul(written) / all.max(1)) / trees;
+            progress(Merged { staged, ..Merged::default() });
+        };
+        let records = rows.by_ref().map(with_entries);
+        fresh.fill(0, records, |written| tell(0, written, self.records)).await?;
+        for (number, sorter) in sorters.into_iter().enumerate() {
+            let entries = sorter.pushed();
+            fresh.fill(number + 1, sorter.finish()?, |written| tell(number + 1, written, entries)).await?;
+        }
+        fresh.finish().await?;
+        merged.repeated = rows.repeated;
+        progress(merged);
         Ok(merged)
     }
 
@@ -138,7 +228,7 @@ impl<S: Store> Merge<'_, S> {
             Batch::new().require(catalog.version.unchanged()).require_unchanged(span, Fingerprint::empty());
         batch = self.reaching(batch, Some(last));
         for row in rows {
-            batch.write(row.key(), Some(row.payload()));
+            batch.write(row.key(), Some(row.value()));
         }
         batch.append(entries(&table, rows)?);
         match self.store().commit(batch).await {
@@ -161,7 +251,7 @@ impl<S: Store> Merge<'_, S> {
                 if let (Some(place), Some(row), Some(value)) =
                     (found.get_mut(number), rows.get(number), value)
                 {
-                    *place = Some(value == row.payload());
+                    *place = Some(value == row.value());
                 }
             })
             .await?;
@@ -189,7 +279,7 @@ impl<S: Store> Merge<'_, S> {
                 (Some(false), Existing::Replace) => merged.replaced += 1,
                 (None, _) => merged.new += 1,
             }
-            changes.push(Change::put(entries::document(&table, row.key(), row.payload())?));
+            changes.push(Change::put(entries::document(&table, row.key(), row.value())?));
         }
         match self.table.database().commits() {
             _ if changes.is_empty() => {}
@@ -207,18 +297,43 @@ impl<S: Store> Merge<'_, S> {
     }
 }
 
+/// Of sorted rows with one key the last, and how many others there were.
+struct LastOfEach<I: Iterator> {
+    rows: Peekable<I>,
+    repeated: u64,
+}
+
+impl<I: Iterator> LastOfEach<I> {
+    fn of(rows: I) -> Self {
+        Self { rows: rows.peekable(), repeated: 0 }
+    }
+}
+
+impl<I: Iterator<Item = Result<Keyed, Error>>> Iterator for LastOfEach<I> {
+    type Item = Result<Keyed, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match (self.rows.next()?, self.rows.peek()) {
+                (Ok(row), Some(Ok(next))) if next.key() == row.key() => self.repeated += 1,
+                (row, _) => return Some(row),
+            }
+        }
+    }
+}
+
 /// The entries of these records in all indexes, sorted.
 fn entries(table: &schema::Table, rows: &[Keyed]) -> Result<Batch, Error> {
     let mut group = Group::of(table, false);
     if !table.indexes().is_empty() {
         for row in rows {
-            let document = entries::document(table, row.key(), row.payload())?;
+            let document = entries::document(table, row.key(), row.value())?;
             for (number, entry) in entries::all_entries(table, &document, row.key())? {
                 group.push(number + 1, &entry.key, &entry.value, entry.unique);
             }
         }
     }
-    group.into_batch(table, 0)
+    group.into_batch()
 }
 
 /// Refuses to write records to a tree that is not the table's any more.

@@ -13,8 +13,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::keyed::Keyed;
 use crate::error::Error;
+use crate::keyed::Keyed;
 use crate::sort::{self, WIDEST};
 
 /// The name of the file that says that there are no more records.

@@ -33,13 +33,14 @@ fn said(kind: &KeyKind) -> String {
         KeyKind::Definition(owner) => format!("the definition of {}", owned(owner)),
         KeyKind::Statistics { owner, .. } => format!("statistics of {}", whose(owner)),
         KeyKind::Filling { owner, .. } => format!("how far {} has been filled", whose(owner)),
+        KeyKind::Load => "how far a load has come".to_owned(),
         KeyKind::Row { owner, .. } => match owner {
             Owner::Table(table) => format!("a record of the table {table}"),
             Owner::Index { table, index } => format!("an entry of the index {index} on {table}"),
             Owner::PlainIndex(name) => format!("a value of the plain index {name}"),
         },
         KeyKind::Leftover { .. } => {
-            "a key of a tree that belongs to nobody: it was dropped, or is of another database".to_owned()
+            "a key of a tree that belongs to nobody: it was dropped, is being loaded, or is of another database".to_owned()
         }
         _ => "no key that Keyloom writes".to_owned(),
     }

@@ -1,33 +1,39 @@
-//! A record as bytes, to be sorted by its key.
+//! A row of the store as bytes, to be sorted by its key.
 
 use std::cmp::Ordering;
 use std::io::{self, Read, Write};
 
 use keyloom_schema::Tree;
 
+use crate::entries;
 use crate::sort::{Spill, read_part, write_part};
 
-/// A record as the store has it. Of records with the same key, the one that was pushed last sorts last.
+/// A record or an entry as the store has it. Of rows with the same key, the one that was pushed last sorts last.
 #[derive(Debug)]
-pub(super) struct Keyed {
+pub(crate) struct Keyed {
     /// The first bytes of the key behind the tree's number, which lie beside their neighbours' while rows are sorted.
     head: u128,
     number: u64,
-    /// The key, then the payload.
+    /// The key, then the value.
     bytes: Vec<u8>,
     key: usize,
 }
 
 impl Keyed {
-    /// The record of this key, which `bytes` begin with; the payload follows. It was pushed as number `number`.
-    pub(super) fn new(number: u64, bytes: Vec<u8>, key: usize) -> Self {
+    /// The row of this key, which `bytes` begin with; its value follows. It was pushed as number `number`.
+    pub(crate) fn new(number: u64, bytes: Vec<u8>, key: usize) -> Self {
         let mut head = [0; 16];
         let rest = bytes.get(Tree::ID..key).unwrap_or_default();
         head.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
         Self { head: u128::from_be_bytes(head), number, bytes, key }
     }
 
-    pub(super) fn key(&self) -> &[u8] {
+    /// A row that no other has the key of.
+    pub(crate) fn row(key: &[u8], value: &[u8]) -> Self {
+        Self::new(0, [key, value].concat(), key.len())
+    }
+
+    pub(crate) fn key(&self) -> &[u8] {
         self.bytes.get(..self.key).unwrap_or_default()
     }
 
@@ -36,18 +42,24 @@ impl Keyed {
         self.bytes.get(Tree::ID..self.key).unwrap_or_default()
     }
 
-    pub(super) fn payload(&self) -> &[u8] {
+    pub(crate) fn value(&self) -> &[u8] {
         self.bytes.get(self.key..).unwrap_or_default()
     }
 
-    /// The same record in the tree of this number, which it had not when it was pushed.
-    pub(super) fn in_tree(mut self, id: u32) -> Self {
+    /// The same row in the tree of this number, which it had not when it was pushed.
+    pub(crate) fn in_tree(mut self, id: u32) -> Self {
         self.bytes.iter_mut().zip(id.to_be_bytes()).for_each(|(place, byte)| *place = byte);
         self
     }
 
+    /// The same entry of a record in the tree of this number.
+    pub(crate) fn of_record_in(mut self, id: u32) -> Self {
+        entries::set_tree(self.bytes.get_mut(self.key..).unwrap_or_default(), id);
+        self
+    }
+
     /// Its bytes in the store.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 }
