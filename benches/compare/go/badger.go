@@ -61,6 +61,9 @@ func (b *badgerStore) synced(sync bool) error {
 
 func (b *badgerStore) commit(rows []row) error {
 	return b.db.Update(func(txn *badger.Txn) error {
+		if _, err := txn.Get(rows[0].key); err != badger.ErrKeyNotFound {
+			return notAbsent(err)
+		}
 		for _, row := range rows {
 			if err := txn.Set(row.key, row.value); err != nil {
 				return err

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -36,9 +37,17 @@ type store interface {
 	view() view
 	// From now on, commits are synced or not.
 	synced(sync bool) error
-	// Writes rows as one.
+	// Writes rows as one, a record first, which must not be there yet: Keyloom and SQLite look, so all do.
 	commit(rows []row) error
 	close() error
+}
+
+// What has gone wrong if a key could not be seen to be absent.
+func notAbsent(err error) error {
+	if err != nil {
+		return err
+	}
+	return errors.New("the record is there already")
 }
 
 type view interface {

@@ -65,6 +65,13 @@ func (p *pebbleStore) synced(sync bool) error {
 }
 
 func (p *pebbleStore) commit(rows []row) error {
+	_, closer, err := p.db.Get(rows[0].key)
+	if err != pebble.ErrNotFound {
+		if err == nil {
+			err = closer.Close()
+		}
+		return notAbsent(err)
+	}
 	batch := p.db.NewBatch()
 	defer batch.Close()
 	for _, row := range rows {

@@ -1,5 +1,5 @@
 //! Systems that keep sorted bytes, with the bytes of Keyloom's keys and values and nothing around them: no schema, no
-//! planner, no conditions.
+//! planner, no condition but that a new record is not there yet.
 
 use keyloom_workload::{Ask, Error, Layout, Order, Reads, Tally, Work, Writes, end, record_of};
 
@@ -29,7 +29,7 @@ pub(crate) trait Bytes: Sync {
         look: impl FnMut(&[u8], &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error>;
 
-    /// Writes a record and its entry as one.
+    /// Writes a record that is [not there yet](there) and its entry as one. Keyloom and SQLite look, so all do.
     fn commit(&self, rows: [(Vec<u8>, Vec<u8>); 2]) -> Result<(), Error>;
 
     fn promise(&mut self, promise: Promise) -> Result<Option<&'static str>, Error>;
@@ -44,6 +44,11 @@ pub(crate) trait Bytes: Sync {
     fn is_sorted(&self) -> bool {
         true
     }
+}
+
+/// Why a record is not inserted.
+pub(crate) fn there() -> Error {
+    "the record is there already".into()
 }
 
 /// The orders in such a system.

@@ -5,7 +5,7 @@ use std::path::Path;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use keyloom_workload::{Error, Layout, Order};
 
-use super::by_hand::{ByHand, Bytes};
+use super::by_hand::{ByHand, Bytes, there};
 use super::peer::Promise;
 
 /// A folder of fjall.
@@ -59,6 +59,10 @@ impl Bytes for Fjall {
     }
 
     fn commit(&self, rows: [(Vec<u8>, Vec<u8>); 2]) -> Result<(), Error> {
+        let [(record, _), _] = &rows;
+        if self.data.contains_key(record)? {
+            return Err(there());
+        }
         let mut batch = self.database.batch().durability(Some(self.mode));
         for (key, value) in rows {
             batch.insert(&self.data, key, value);

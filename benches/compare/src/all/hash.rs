@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use keyloom_workload::{Error, Layout, Order};
 
-use super::by_hand::{ByHand, Bytes};
+use super::by_hand::{ByHand, Bytes, there};
 use super::peer::Promise;
 
 type Map = HashMap<Vec<u8>, Vec<u8>>;
@@ -50,7 +50,12 @@ impl Bytes for Hash {
     }
 
     fn commit(&self, rows: [(Vec<u8>, Vec<u8>); 2]) -> Result<(), Error> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).extend(rows);
+        let mut data = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let [(record, _), _] = &rows;
+        if data.contains_key(record) {
+            return Err(there());
+        }
+        data.extend(rows);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use heed::types::Bytes as Raw;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, WithTls};
 use keyloom_workload::{Error, Layout, Order};
 
-use super::by_hand::{ByHand, Bytes};
+use super::by_hand::{ByHand, Bytes, there};
 use super::peer::Promise;
 
 /// A file of LMDB.
@@ -78,7 +78,10 @@ impl Bytes for Lmdb {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut txn = self.env.write_txn()?;
         for (key, value) in &rows {
-            self.data.put(&mut txn, key, value)?;
+            match self.data.put_with_flags(&mut txn, PutFlags::NO_OVERWRITE, key, value) {
+                Err(heed::Error::Mdb(heed::MdbError::KeyExist)) => return Err(there()),
+                put => put?,
+            }
         }
         Ok(txn.commit()?)
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use keyloom_workload::{Error, Layout, Order};
 use redb::{Database, Durability, ReadOnlyTable, ReadableDatabase as _, TableDefinition};
 
-use super::by_hand::{ByHand, Bytes};
+use super::by_hand::{ByHand, Bytes, there};
 use super::peer::Promise;
 
 const DATA: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("data");
@@ -76,7 +76,9 @@ impl Bytes for Redb {
         txn.set_durability(self.durability)?;
         let mut table = txn.open_table(DATA)?;
         for (key, value) in &rows {
-            table.insert(key.as_slice(), value.as_slice())?;
+            if table.insert(key.as_slice(), value.as_slice())?.is_some() {
+                return Err(there());
+            }
         }
         drop(table);
         Ok(txn.commit()?)

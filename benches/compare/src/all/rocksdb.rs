@@ -8,7 +8,7 @@ use rocksdb::{
     WriteOptions,
 };
 
-use super::by_hand::{ByHand, Bytes};
+use super::by_hand::{ByHand, Bytes, there};
 use super::peer::Promise;
 
 /// A folder of RocksDB.
@@ -92,6 +92,10 @@ impl Bytes for Rocks {
     }
 
     fn commit(&self, rows: [(Vec<u8>, Vec<u8>); 2]) -> Result<(), Error> {
+        let [(record, _), _] = &rows;
+        if self.data.get_pinned(record)?.is_some() {
+            return Err(there());
+        }
         let mut batch = WriteBatch::default();
         for (key, value) in &rows {
             batch.put(key, value);

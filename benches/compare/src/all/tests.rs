@@ -1,4 +1,7 @@
-use super::{Scale, measure};
+use keyloom_store::MemoryStore;
+use keyloom_workload::{Keyloom, Layout, Order, Shop};
+
+use super::{Scale, measure, systems};
 
 /// Every system of this program does every work; what they read and the bytes that they keep are compared on the way.
 #[test]
@@ -34,4 +37,21 @@ fn a_system_that_is_not_there_is_named() {
     let scale = Scale { only: vec!["get".to_owned()], ..scale };
     let error = measure(&scale, &std::env::temp_dir()).unwrap_err().to_string();
     assert_eq!(error, "there is no system lmbd in this build, or not at this size");
+}
+
+/// A system that writes without a look would do less work than the others.
+#[test]
+fn no_system_inserts_an_order_that_is_there() {
+    let systems_here =
+        "keyloom-lmdb,keyloom-memory,hashmap,raw-lmdb,redb,fjall,sqlite,sqlite-without-rowid,sqlite-columns";
+    let systems_here = systems_here.split(',').map(str::to_owned).collect();
+    let scale = Scale { count: 100, rounds: 1, only: Vec::new(), systems: systems_here };
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::of(Keyloom::open(MemoryStore::new()).unwrap().table().unwrap()).unwrap();
+    let orders: Vec<Order> = Shop::of(100).orders(100, 0).collect();
+    for system in systems(&scale, folder.path(), &layout).unwrap() {
+        let (_, mut peer) = (system.load)(folder.path(), &orders[..50]).unwrap();
+        peer.write(1, &orders[50..]).unwrap();
+        assert!(peer.write(1, &orders[7..8]).is_err(), "{}", system.name);
+    }
 }
