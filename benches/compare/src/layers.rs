@@ -1,4 +1,5 @@
-//! The layers of `keyloom::layers`, each on and off, in memory and on LMDB: where each wins, and what it costs elsewhere.
+//! The layers of `keyloom::layers`, each on and off, in memory and on LMDB, and the presets on LMDB: where each wins, and
+//! what it costs elsewhere.
 //!
 //! ```text
 //! (user, number) → note     some 400 bytes of text
@@ -17,8 +18,11 @@ use crate::report::{Figure, Unit, median, progress};
 
 type Error = Box<dyn std::error::Error>;
 
-/// The settings that are compared, by name. The cache is smaller than the table and larger than what is hot.
-const SYSTEMS: [(&str, &str); 6] = [
+/// Settings that are compared, by name.
+type Systems = [(&'static str, &'static str)];
+
+/// The layers. The cache is smaller than the table and larger than what is hot.
+const LAYERS: &Systems = &[
     ("plain", ""),
     ("filter", "filter=on"),
     ("cache", "cache=16MB"),
@@ -26,6 +30,17 @@ const SYSTEMS: [(&str, &str); 6] = [
     ("zstd", "compression=zstd"),
     ("all", "filter=on&cache=16MB&compression=lz4"),
 ];
+
+/// The presets, each with the durability that it chooses.
+const PRESETS: &Systems = &[
+    ("none", ""),
+    ("high-write", "preset=high-write"),
+    ("high-read", "preset=high-read"),
+    ("balanced", "preset=balanced"),
+];
+
+/// Where, and what is compared there.
+const BASES: [(&str, &Systems); 3] = [("memory", LAYERS), ("lmdb", LAYERS), ("preset", PRESETS)];
 
 /// How many records a user has.
 const EACH: usize = 100;
@@ -54,7 +69,7 @@ impl Random {
 /// A piece of work: how many questions it asked.
 type Work = fn(&Open, &mut Random) -> Result<usize, Error>;
 
-const WORKS: [(&str, &str, Work); 14] = [
+const WORKS: [(&str, &str, Work); 21] = [
     ("memory", "memory get hot", hot),
     ("memory", "memory get cold", cold),
     ("memory", "memory miss", miss),
@@ -69,22 +84,30 @@ const WORKS: [(&str, &str, Work); 14] = [
     ("lmdb", "lmdb prefix cold", prefix_cold),
     ("lmdb", "lmdb index hot", index_hot),
     ("lmdb", "lmdb write", write),
+    ("preset", "preset get hot", hot),
+    ("preset", "preset get cold", cold),
+    ("preset", "preset miss", miss),
+    ("preset", "preset prefix hot", prefix_hot),
+    ("preset", "preset prefix cold", prefix_cold),
+    ("preset", "preset index hot", index_hot),
+    ("preset", "preset write", write),
 ];
 
 /// Runs every work with every setting, `rounds` times, one setting after the other in each round.
 pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<Figure>, Error> {
     let folder = tempfile::tempdir_in(folder)?;
     let mut figures = Vec::new();
-    for base in ["memory", "lmdb"] {
+    for (base, systems) in BASES {
         let open = |(name, settings): &(&'static str, &str)| {
             let url = match base {
                 "memory" if settings.is_empty() => "memory:".to_owned(),
                 "memory" => format!("memory:?{settings}"),
-                _ => format!("{}?durability=written&{settings}", folder.path().join(name).display()),
+                "lmdb" => format!("{}?durability=written&{settings}", folder.path().join(name).display()),
+                _ => format!("{}?{settings}", folder.path().join(name).display()),
             };
             open(name, &url, rows)
         };
-        let systems = SYSTEMS.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let systems = systems.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         for (_, name, work) in WORKS.iter().filter(|(of, ..)| *of == base) {
             let mut times: Vec<Vec<Duration>> = systems.iter().map(|_| Vec::new()).collect();
             // The first round fills the caches and is not counted.
@@ -110,19 +133,24 @@ pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<F
     Ok(figures)
 }
 
-/// A line for each work, with the operations a second of each setting and how many times those of `plain` they are.
+/// A table for each place: a line for each work, with the operations a second of each setting and how many times those of
+/// the first they are.
 pub(crate) fn table(figures: &[Figure]) -> String {
-    let mut table = format!("| {:<17} |", "a second");
-    table.extend(SYSTEMS.map(|(name, _)| format!(" {name:>18} |")));
-    table += "\n|-------------------|";
-    SYSTEMS.iter().for_each(|_| table += "-------------------:|");
-    table += "\n";
-    for (_, work, _) in WORKS {
-        let of_work: Vec<&Figure> = figures.iter().filter(|figure| figure.work == work).collect();
-        let Some(plain) = of_work.first().map(|figure| figure.value) else { continue };
-        let _ = write!(table, "| {work:<17} |");
-        for Figure { value, .. } in of_work {
-            let _ = write!(table, " {value:>9.0} ({:>4.2} ×) |", value / plain);
+    let mut table = String::new();
+    for (base, systems) in BASES {
+        let _ = write!(table, "| {:<18} |", "a second");
+        table.extend(systems.iter().map(|(name, _)| format!(" {name:>18} |")));
+        table += "\n|--------------------|";
+        systems.iter().for_each(|_| table += "-------------------:|");
+        table += "\n";
+        for (_, work, _) in WORKS.iter().filter(|(of, ..)| *of == base) {
+            let of_work: Vec<&Figure> = figures.iter().filter(|figure| figure.work == *work).collect();
+            let Some(plain) = of_work.first().map(|figure| figure.value) else { continue };
+            let _ = write!(table, "| {work:<18} |");
+            for Figure { value, .. } in of_work {
+                let _ = write!(table, " {value:>9.0} ({:>4.2} ×) |", value / plain);
+            }
+            table += "\n";
         }
         table += "\n";
     }
