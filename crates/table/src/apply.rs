@@ -49,8 +49,9 @@ pub(crate) async fn apply<'c>(
             (key, Some(document))
         }
         What::Update(values, _) | What::Delete(values) => (entries::given_key(table, values)?, None),
-        What::Enter { key, tree } => return enter(read, table, key, *tree, now).await,
-        What::Leave { key, entry } => return leave(read, table, key, entry).await,
+        // Seldom: kept apart, so that every put need not have room for them.
+        What::Enter { key, tree } => return Box::pin(enter(read, table, key, *tree, now)).await,
+        What::Leave { key, entry } => return Box::pin(leave(read, table, key, entry)).await,
     };
     // A record that nothing else depends on is written without a look at what it was.
     let blind = put.is_some() && table.indexes().is_empty() && change.when.is_empty();
@@ -199,7 +200,23 @@ async fn make_room(
     applied: &mut Applied<'_>,
 ) -> Result<(), Error> {
     let found = owner(read, &entry.key).await?;
-    let Some(owned_by) = found.filter(|owner| *owner != applied.key) else { return Ok(()) };
+    match found.filter(|owner| *owner != applied.key) {
+        None => Ok(()),
+        // Seldom, and kept apart too.
+        Some(other) => Box::pin(end(read, table, number, entry, other, now, applied)).await,
+    }
+}
+
+/// Ends an expired record that stands in the way of an entry; refuses if it has not expired.
+async fn end(
+    read: &impl Read,
+    table: &Table,
+    number: usize,
+    entry: &Entry,
+    owned_by: Vec<u8>,
+    now: Timestamp,
+    applied: &mut Applied<'_>,
+) -> Result<(), Error> {
     let other = read_record(read, table, &owned_by).await?;
     let Some(other) = other else {
         // It may have gone between the two reads, and its entry with it.

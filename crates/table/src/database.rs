@@ -219,7 +219,8 @@ impl<S: Store> Database<S> {
         match changes {
             _ if self.commits() == Commits::All => {}
             [] => return Ok(Outcome { sequence: self.sequence().await?, records: Vec::new() }),
-            [(table, change)] => return self.apply_one(table, change).await,
+            // Kept apart, so that other stores' changes need not have room for it.
+            [(table, change)] => return Box::pin(self.apply_one(table, change)).await,
             _ => {
                 let what =
                     "change several records as one: make one change at a time, with conditions on its record";
