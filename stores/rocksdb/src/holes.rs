@@ -143,3 +143,6 @@ static TABLE: LazyLock<[u32; 256]> = LazyLock::new(|| {
     let shift = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0x82F6_3B78 } else { crc >> 1 };
     std::array::from_fn(|byte| (0..8).fold(u32::try_from(byte).unwrap_or_default(), shift))
 });
+
+#[cfg(test)]
+mod tests;
