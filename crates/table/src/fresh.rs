@@ -59,6 +59,8 @@ impl<'a, S: Store> Fresh<'a, S> {
         let mut begun = None;
         database
             .change_schema(|catalog| {
+                // It may be asked again, of a newer catalog.
+                begun = None;
                 if catalog.table(table.name())? != &old {
                     return Ok(None);
                 }
