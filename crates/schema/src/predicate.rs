@@ -219,8 +219,9 @@ impl Predicate {
         if matches!(&self, Self::And(all) if all.is_empty()) {
             return other;
         }
-        let mut conjuncts = self.into_conjuncts();
-        conjuncts.extend(other.into_conjuncts());
+        let mut conjuncts = Vec::with_capacity(2);
+        self.conjuncts_into(&mut conjuncts);
+        other.conjuncts_into(&mut conjuncts);
         if conjuncts.len() == 1 { conjuncts.pop().unwrap_or_else(Self::all) } else { Self::And(conjuncts) }
     }
 
@@ -243,9 +244,15 @@ impl Predicate {
 
     /// What must all hold, one by one.
     pub fn into_conjuncts(self) -> Vec<Self> {
+        let mut conjuncts = Vec::with_capacity(1);
+        self.conjuncts_into(&mut conjuncts);
+        conjuncts
+    }
+
+    fn conjuncts_into(self, conjuncts: &mut Vec<Self>) {
         match self {
-            Self::And(all) => all.into_iter().flat_map(Self::into_conjuncts).collect(),
-            one => vec![one],
+            Self::And(all) => all.into_iter().for_each(|one| one.conjuncts_into(conjuncts)),
+            one => conjuncts.push(one),
         }
     }
 

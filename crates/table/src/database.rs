@@ -239,7 +239,7 @@ impl<S: Store> Database<S> {
                     continue;
                 }
                 // What an old schema refuses, such as by an index that is gone, the new one may not.
-                Err(error) if self.is_schema(&catalog, self.store()).await? => return Err(error),
+                Err(error) if self.is_schema(&catalog).await? => return Err(error),
                 Err(_) => continue,
                 Ok(worked_out) => worked_out,
             };
@@ -311,7 +311,7 @@ impl<S: Store> Database<S> {
         loop {
             let catalog = self.catalog();
             let snapshot = self.store().snapshot().await?;
-            if self.is_schema(&catalog, &snapshot).await? {
+            if self.is_schema(&catalog).await? {
                 return Ok(Transaction::new(self.clone(), catalog, snapshot));
             }
         }
@@ -324,7 +324,7 @@ impl<S: Store> Database<S> {
     /// no snapshot, it takes [another](Self::served) when all has been read.
     pub(crate) async fn view_of(&self, catalog: &Catalog) -> Result<Option<View<'_, S>>, Error> {
         let view = View::of(self.store()).await?;
-        Ok(self.is_schema(catalog, &view).await?.then_some(view))
+        Ok(self.is_schema(catalog).await?.then_some(view))
     }
 
     /// Whether what was read by this catalog is the answer, when the reading has ended.
@@ -336,7 +336,7 @@ impl<S: Store> Database<S> {
         table: &str,
         index: Option<&str>,
     ) -> Result<bool, Error> {
-        if self.store().capability().snapshot || self.is_schema(catalog, self.store()).await? {
+        if self.store().capability().snapshot || self.is_schema(catalog).await? {
             return Ok(true);
         }
         let newest = self.catalog();
@@ -356,19 +356,32 @@ impl<S: Store> Database<S> {
         self.store().catch_up().await?;
         loop {
             let catalog = self.catalog();
-            if self.is_schema(&catalog, self.store()).await? {
+            if self.is_schema(&catalog).await? {
                 return Ok(catalog);
             }
         }
     }
 
-    /// Whether this catalog is the schema of what can be read; if not, the schema is read anew.
-    pub(crate) async fn is_schema(&self, catalog: &Catalog, read: &impl Read) -> Result<bool, Error> {
+    /// Whether this catalog is the schema now; if not, the schema is read anew.
+    ///
+    /// If it is, it was the schema of all that was read since the caller took it, from a snapshot too: a version never
+    /// comes back to what it was.
+    pub(crate) async fn is_schema(&self, catalog: &Catalog) -> Result<bool, Error> {
+        let store = self.store();
+        // Asked before the look below: so the version that is found there was that of this commit.
+        let last = store.sequence().await?;
+        // Where batches are of one record, commits of others have no place in this sequence.
+        let counts_all = self.commits() == Commits::All;
+        if counts_all && catalog.holds_after(last) {
+            return Ok(true);
+        }
         let same = |version: &[u8]| Version::parse(version) == Some(catalog.version);
-        let same = read.get(keyspace::VERSION, same).await?;
+        let same = store.get(keyspace::VERSION, same).await?;
         let same = same.unwrap_or(catalog.version.changes == 0);
-        if !same {
-            self.refresh().await?;
+        match same {
+            true if counts_all => catalog.held_at(last),
+            true => {}
+            false => self.refresh().await?,
         }
         Ok(same)
     }

@@ -56,7 +56,7 @@ impl<S: Store> Database<S> {
                     continue;
                 }
                 // What an old schema refuses, such as by an index that is gone, the new one may not.
-                Err(error) if self.is_schema(&catalog, self.store()).await? => match (first.pop(), error) {
+                Err(error) if self.is_schema(&catalog).await? => match (first.pop(), error) {
                     // It was given more time: now it is in the way by right.
                     (Some(_), Error::Condition { .. }) => continue,
                     (_, error) => return Err(error),
@@ -76,7 +76,7 @@ impl<S: Store> Database<S> {
             }
             let sequence = if writes.writes().len() == 0 {
                 // What was read says that there is nothing to do, if it was read by the schema as it is.
-                if !self.is_schema(&catalog, self.store()).await? {
+                if !self.is_schema(&catalog).await? {
                     continue;
                 }
                 self.store().sequence().await?

@@ -8,6 +8,7 @@
 
 mod access;
 mod consume;
+mod most;
 mod pending;
 mod sort;
 

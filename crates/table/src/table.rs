@@ -8,6 +8,7 @@ use keyloom_key::Value;
 use keyloom_plan::{Access, Plan, Query, Statistics};
 use keyloom_schema::{self as schema, Document};
 use keyloom_store::{Read, Sequence, Store};
+use smallvec::SmallVec;
 
 use crate::catalog::Catalog;
 use crate::change::{Change, Update, When};
@@ -123,14 +124,14 @@ impl<S: Store> Table<S> {
         key: impl IntoIterator<Item = V>,
         look: impl FnOnce(&Row<'_>) -> Result<T, Error> + Send,
     ) -> Result<Option<T>, Error> {
-        let key: Vec<Value<'v>> = key.into_iter().map(Into::into).collect();
+        let key: SmallVec<[Value<'v>; 4]> = key.into_iter().map(Into::into).collect();
         let mut look = Some(look);
         loop {
             let catalog = self.database.catalog();
             let once = |row: &Row<'_>| look.take().map(|look| look(row)).transpose();
             let found = self.reader(&catalog, self.database.store())?.get(&key, once).await?;
             // Another process may have put another table in its place: nothing is an answer only by the newest schema.
-            if found.is_some() || self.database.is_schema(&catalog, self.database.store()).await? {
+            if found.is_some() || self.database.is_schema(&catalog).await? {
                 return Ok(found.flatten());
             }
         }
@@ -171,7 +172,7 @@ impl<S: Store> Table<S> {
             let (catalog, plan) = self.plan(query, keyloom_plan::route).await?;
             if is_one_read(&plan) {
                 // What was shown cannot be taken back, so the look at the schema comes first.
-                if !self.database.is_schema(&catalog, self.database.store()).await? {
+                if !self.database.is_schema(&catalog).await? {
                     continue;
                 }
                 let reader = self.reader(&catalog, self.database.store())?;
@@ -196,7 +197,7 @@ impl<S: Store> Table<S> {
 
     /// How a query would be answered.
     pub async fn explain(&self, query: &Query) -> Result<Plan, Error> {
-        Ok(self.plan(query, keyloom_plan::plan).await?.1)
+        Ok(*self.plan(query, keyloom_plan::plan).await?.1)
     }
 
     async fn run(&self, query: &Query, page: Option<PageLimits>) -> Result<Found, Error> {
@@ -204,7 +205,7 @@ impl<S: Store> Table<S> {
             let (catalog, plan) = self.plan(query, keyloom_plan::route).await?;
             if is_one_read(&plan) {
                 let found = self.reader(&catalog, self.database.store())?.found(&plan, query, page).await?;
-                if self.database.is_schema(&catalog, self.database.store()).await? {
+                if self.database.is_schema(&catalog).await? {
                     return Ok(found);
                 }
                 continue;
@@ -219,11 +220,13 @@ impl<S: Store> Table<S> {
     }
 
     /// Plans a query, by the newest schema if it is refused by the one that is known here.
-    async fn plan(&self, query: &Query, planner: Planner) -> Result<(Arc<Catalog>, Plan), Error> {
+    ///
+    /// The plan is in a box because it is large, and goes from one future to the next.
+    async fn plan(&self, query: &Query, planner: Planner) -> Result<(Arc<Catalog>, Box<Plan>), Error> {
         loop {
             let catalog = self.database.catalog();
             match planner(catalog.table(&self.name)?, &catalog.statistics, query) {
-                Ok(plan) => return Ok((catalog, plan)),
+                Ok(plan) => return Ok((catalog, Box::new(plan))),
                 Err(refused) => {
                     self.database.refresh().await?;
                     if self.database.catalog().version == catalog.version {

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
@@ -31,6 +33,17 @@ pub(crate) struct Engine {
     pub(crate) env: Env<WithoutTls>,
     pub(crate) data: Database<Bytes, Bytes>,
     pub(crate) meta: Database<Bytes, Bytes>,
+    newest: Arc<Newest>,
+}
+
+/// The newest of LMDB's transactions whose sequence was looked up, so that it need not be again.
+///
+/// Both numbers only grow, and the sequence is put down first: whoever finds the transaction finds its sequence, or that
+/// of a later one.
+#[derive(Debug, Default)]
+struct Newest {
+    transaction: AtomicUsize,
+    sequence: AtomicU64,
 }
 
 impl Engine {
@@ -44,7 +57,7 @@ impl Engine {
         if created && let Some(folder) = path.parent() {
             sync_folder(folder)?;
         }
-        Ok(Self { env, data, meta })
+        Ok(Self { env, data, meta, newest: Arc::default() })
     }
 
     /// The newest state that is in the file.
@@ -131,6 +144,18 @@ impl Engine {
             None => self.page(txn, span, direction, limits, look),
             Some(view) => view.page(self, txn, span, direction, limits, &mut look),
         }
+    }
+
+    /// The sequence of the last commit that is in the file.
+    pub(crate) fn newest_sequence(&self) -> Result<Sequence, Error> {
+        if self.env.info().last_txn_id == self.newest.transaction.load(Ordering::Acquire) {
+            return Ok(Sequence(self.newest.sequence.load(Ordering::Relaxed)));
+        }
+        let txn = self.read()?;
+        let sequence = self.sequence(&txn)?;
+        self.newest.sequence.fetch_max(sequence.0, Ordering::Relaxed);
+        self.newest.transaction.fetch_max(txn.id(), Ordering::Release);
+        Ok(sequence)
     }
 
     /// The sequence of the last commit that a transaction sees.

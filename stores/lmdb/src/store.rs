@@ -140,8 +140,7 @@ impl LmdbStore {
     fn sequence_now(&self) -> Result<Sequence, Error> {
         // What leaves the buffer after this look is in the file before the next.
         let buffered = self.shared.buffer.as_ref().map_or(Ok(None), |buffer| buffer.sequence())?;
-        let engine = self.engine();
-        buffered.map_or_else(|| engine.sequence(&*engine.read()?), Ok)
+        buffered.map_or_else(|| self.engine().newest_sequence(), Ok)
     }
 
     /// Brings all that is committed into the file: what is in memory here, and what other processes have in their logs.

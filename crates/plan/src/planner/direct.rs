@@ -226,11 +226,15 @@ impl<'q> Range<'q> {
 
 /// The bytes that keys with these first values start with; `None` if one has no place in the key.
 fn key(tree: &Tree, points: &[Value<'_>], next: Option<&Value<'_>>) -> Option<Vec<u8>> {
-    let mut values: SmallVec<[Value<'_>; 4]> = points.iter().map(Value::borrowed).collect();
-    values.extend(next.map(Value::borrowed));
     let mut key = Vec::with_capacity(64);
-    tree.key(&values, &mut key).ok()?;
-    Some(key)
+    let encoded = match next {
+        None => tree.key(points, &mut key),
+        Some(next) => {
+            let values = points.iter().chain([next]).map(Value::borrowed);
+            tree.key(&values.collect::<SmallVec<[_; 4]>>(), &mut key)
+        }
+    };
+    encoded.ok().map(|()| key)
 }
 
 /// The first key behind those that start with the bytes of so many parts.

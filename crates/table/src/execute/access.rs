@@ -32,7 +32,7 @@ impl<R: Read> Run<'_, R> {
             let Some(stretch) = stretches.get(number).filter(|stretch| !stretch.span.is_empty()) else {
                 continue;
             };
-            if self.span(number, stretch.span.clone(), consumer).await?.is_break() {
+            if self.span(number, &stretch.span, consumer).await?.is_break() {
                 return Ok(());
             }
         }
@@ -43,21 +43,23 @@ impl<R: Read> Run<'_, R> {
     async fn span<V: Visit>(
         &self,
         number: usize,
-        span: Span,
+        span: &Span,
         consumer: &mut Consumer<'_, V>,
     ) -> Result<ControlFlow<()>, Error> {
-        let mut left = Some(span);
-        while let Some(span) = left.take() {
+        let mut left = None;
+        loop {
             consumer.examined.seeks += 1;
             let limits = Limits { rows: consumer.most(), ..NO_LIMITS };
             let look = |key: &[u8], value: &[u8]| consumer.entry(number, key, value);
-            let page = self.read.scan(&span, self.direction(), limits, look).await?;
+            let page = self.read.scan(left.as_ref().unwrap_or(span), self.direction(), limits, look).await?;
             if consumer.settle(self.read).await?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             left = page.rest;
+            if left.is_none() {
+                return Ok(ControlFlow::Continue(()));
+            }
         }
-        Ok(ControlFlow::Continue(()))
     }
 
     /// Reads spans side by side, always taking the row whose key, behind what its span shares, comes first.
@@ -105,7 +107,7 @@ impl<R: Read> Run<'_, R> {
                     let Some(stretch) = inner.get(number) else { continue };
                     // A page may have ended within this value: what lies before that was read.
                     let span = within(behind(&lead, &stretch.span), &left);
-                    if !span.is_empty() && self.span(place, span, consumer).await?.is_break() {
+                    if !span.is_empty() && self.span(place, &span, consumer).await?.is_break() {
                         return Ok(());
                     }
                 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use keyloom_key::{Direction, Field, Fields, KeyFormat, Native, Nulls, Type, Value};
-use keyloom_plan::{Access, Class, Order, Plan, Position};
+use keyloom_plan::{Budget, Order, Plan, Position};
 use keyloom_schema::{Index, Predicate, Source, Table, Tree};
 use keyloom_store::Read;
 
+use super::most::Most;
 use super::pending::{Pending, Waiting};
 use super::sort::{Sorted, Sorter};
 use super::{Examined, PageLimits, Ran, Run};
@@ -29,9 +29,9 @@ pub(super) struct Consumer<'a, V> {
     plan: &'a Plan,
     tree: &'a Tree,
     now: keyloom_key::Timestamp,
-    budget: keyloom_plan::Budget,
+    budget: Budget,
     page: Option<PageLimits>,
-    started: Instant,
+    most: Most,
     visit: V,
     pub(super) examined: Examined,
     /// Entries that wait for their records.
@@ -78,7 +78,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
             now: run.now,
             budget: run.budget,
             page: run.page,
-            started: Instant::now(),
+            most: Most::of(run),
             visit,
             examined: Examined::default(),
             pending: Pending::default(),
@@ -130,8 +130,9 @@ impl<'a, V: Visit> Consumer<'a, V> {
         if self.plan.fetch {
             let found =
                 EntryValue::parse(value).ok_or_else(|| self.damaged("is not what an entry is", key))?;
-            self.pending.push(stretch, key, found.primary_key);
-            return Ok(if self.is_full() || self.stop.is_some() {
+            let full = self.full();
+            self.pending.push(stretch, key, found.primary_key, full);
+            return Ok(if self.pending.len() >= full || self.stop.is_some() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -213,8 +214,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
     async fn fetch(&mut self, read: &impl Read) -> Result<(), Error> {
         let pending = std::mem::take(&mut self.pending);
         let page_full = self.stop.take();
-        let keys = (0..pending.len()).filter_map(|number| pending.get(number));
-        let keys: Vec<&[u8]> = keys.map(|waiting| waiting.record).collect();
+        let keys = pending.records();
         self.examined.seeks += u64::try_from(keys.len()).unwrap_or(u64::MAX);
         // A store may answer in any order, and the rows have theirs: what comes too early is kept.
         let (mut result, mut next) = (Ok(()), 0);
@@ -342,19 +342,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
     }
 
     fn over_budget(&self) -> bool {
-        let Examined { rows, bytes, .. } = self.examined;
-        let (most_rows, most_bytes, most_time) = match (self.page, self.plan.class) {
-            (Some(page), _) => (page.rows, page.bytes, page.time),
-            (None, Class::Scan) => return false,
-            // How many values there are to skip to, statistics may be wrong about.
-            (None, _) if matches!(self.plan.access, Access::Skip { .. }) => {
-                (self.budget.rows, self.budget.bytes, self.budget.time)
-            }
-            (None, Class::Partition) => (self.budget.rows, self.budget.bytes, self.budget.time),
-            (None, Class::Constant | Class::Output) => (u64::MAX, self.budget.bytes, self.budget.time),
-        };
-        // The clock is dear beside a row; a look at every 64th is often enough.
-        rows > most_rows || bytes > most_bytes || (rows % 64 == 0 && self.started.elapsed() > most_time)
+        self.most.is_passed(&self.examined)
     }
 
     fn budget_error(&self) -> Error {

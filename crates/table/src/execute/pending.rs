@@ -1,5 +1,8 @@
 //! Index entries whose records are fetched together.
 
+/// For how many entries room is made before they come.
+const MOST_ROOM: usize = 32;
+
 /// Entries that wait for their records: where each was found, its key and the record's, in one piece of memory.
 #[derive(Default)]
 pub(super) struct Pending {
@@ -17,7 +20,13 @@ pub(super) struct Waiting<'p> {
 }
 
 impl Pending {
-    pub(super) fn push(&mut self, stretch: usize, entry: &[u8], record: &[u8]) {
+    /// Adds an entry. The first one makes room for as many as are expected, for most are as long as it.
+    pub(super) fn push(&mut self, stretch: usize, entry: &[u8], record: &[u8], expected: usize) {
+        if self.places.is_empty() {
+            let room = expected.min(MOST_ROOM);
+            self.places.reserve(room);
+            self.bytes.reserve(room * (entry.len() + record.len()));
+        }
         self.bytes.extend_from_slice(entry);
         let middle = self.bytes.len();
         self.bytes.extend_from_slice(record);
@@ -29,6 +38,13 @@ impl Pending {
         let start =
             number.checked_sub(1).and_then(|before| self.places.get(before)).map_or(0, |before| before.2);
         Some(Waiting { stretch, entry: self.bytes.get(start..middle)?, record: self.bytes.get(middle..end)? })
+    }
+
+    /// The keys of the records that are waited for.
+    pub(super) fn records(&self) -> Vec<&[u8]> {
+        let record =
+            |(_, middle, end): &(usize, usize, usize)| self.bytes.get(*middle..*end).unwrap_or_default();
+        self.places.iter().map(record).collect()
     }
 
     pub(super) fn len(&self) -> usize {
