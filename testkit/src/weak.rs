@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -29,6 +29,8 @@ pub struct Weak {
     /// The values of keys that conditions were on, and when they were read.
     copies: Mutex<BTreeMap<Vec<u8>, Known>>,
     calls: AtomicUsize,
+    /// How many commits this client has made: like a cluster's, it does not know of those of others.
+    commits: AtomicU64,
 }
 
 /// When a key was read, and its value.
@@ -36,7 +38,6 @@ type Known = (Instant, Option<Vec<u8>>);
 
 #[derive(Debug, Default)]
 struct State {
-    sequence: u64,
     rows: BTreeMap<Vec<u8>, Held>,
 }
 
@@ -64,8 +65,8 @@ impl Clone for Weak {
 impl Weak {
     /// An empty store, whose clients go by what they know for so long.
     pub fn new(lease: Duration) -> Self {
-        let (copies, calls) = (Mutex::default(), AtomicUsize::new(0));
-        Self { shared: Arc::default(), lease, copies, calls }
+        let (calls, commits) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Self { shared: Arc::default(), lease, copies: Mutex::default(), calls, commits }
     }
 
     /// Takes an entry away behind everybody's back.
@@ -155,8 +156,7 @@ impl Weak {
                 None => {}
             },
         }
-        state.sequence += 1;
-        Ok(Sequence(state.sequence))
+        Ok(Sequence(self.commits.fetch_add(1, Ordering::Relaxed) + 1))
     }
 }
 
@@ -295,7 +295,7 @@ impl Store for Weak {
     }
 
     async fn sequence(&self) -> Result<Sequence, Error> {
-        Ok(Sequence(self.state().sequence))
+        Ok(Sequence(self.commits.load(Ordering::Relaxed)))
     }
 
     async fn snapshot(&self) -> Result<Never, Error> {

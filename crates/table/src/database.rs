@@ -439,3 +439,6 @@ impl Patience {
         Err(Error::Conflict(format!("overtaken for {} s: {reason}", PATIENCE.as_secs()).into()))
     }
 }
+
+#[cfg(test)]
+mod tests;

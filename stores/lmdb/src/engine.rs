@@ -4,7 +4,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
@@ -148,6 +148,8 @@ impl Engine {
 
     /// The sequence of the last commit that is in the file.
     pub(crate) fn newest_sequence(&self) -> Result<Sequence, Error> {
+        // Whoever has read something is not told of a commit before that.
+        fence(Ordering::Acquire);
         if self.env.info().last_txn_id == self.newest.transaction.load(Ordering::Acquire) {
             return Ok(Sequence(self.newest.sequence.load(Ordering::Relaxed)));
         }
