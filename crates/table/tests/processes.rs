@@ -128,6 +128,8 @@ fn opened(path: &Path) -> (Database<LmdbStore>, Table<LmdbStore>) {
     let database = open_with(path, Options::default());
     let users = database.table("users").wait().unwrap();
     assert!(users.get([1_i64]).wait().unwrap().is_some());
+    // That nothing is there is an answer by the newest schema: from now on B knows which commit that was of.
+    assert!(users.get([-1_i64]).wait().unwrap().is_none());
     child::say("opened", 0);
     child::wait_to_be_told();
     (database, users)
