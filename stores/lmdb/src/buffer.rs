@@ -18,8 +18,9 @@ use tokio::sync::oneshot;
 
 use crate::engine::Engine;
 use crate::error::failed;
-use crate::generation::{Generation, Rows};
+use crate::generation::Generation;
 use crate::log::{Logs, Salts, Tail};
+use crate::room::Room;
 use crate::view::View;
 
 /// What a commit promises when it is let in.
@@ -31,15 +32,6 @@ pub(crate) enum Promise {
     Written,
     /// Its log is on the disk.
     Synced,
-}
-
-/// How much may be in the buffer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
-    /// The most writes.
-    pub(crate) entries: usize,
-    /// The most bytes.
-    pub(crate) bytes: usize,
 }
 
 /// Who waits for a commit.
@@ -65,6 +57,9 @@ pub(crate) struct Buffer {
 struct State {
     fresh: Arc<Generation>,
     flushing: Option<Arc<Generation>>,
+    /// How much is in each of them.
+    filled: Room,
+    draining: Room,
     /// Whether this process has the right to write, and lets commits in.
     open: bool,
     /// The sequence of the last commit that was let in, and of the last that can be seen.
@@ -108,10 +103,11 @@ pub(crate) enum Admission {
 
 impl Buffer {
     pub(crate) fn new(promise: Promise, room: Room) -> Self {
-        let room = Room { entries: room.entries.max(1), ..room };
         let state = State {
-            fresh: Arc::new(Generation::new(room.entries, 0)),
+            fresh: Arc::new(Generation::new(0)),
             flushing: None,
+            filled: Room::default(),
+            draining: Room::default(),
             open: false,
             sequence: Sequence::default(),
             visible: Sequence::default(),
@@ -139,9 +135,7 @@ impl Buffer {
 
     /// Whether a batch is so large that it goes into the file by itself.
     pub(crate) fn is_large(&self, batch: &Batch) -> bool {
-        // What is logged would be written twice.
-        let part = if self.promise == Promise::Memory { 1 } else { 2 };
-        batch.writes().len() > self.room.entries / part || batch.size() > self.room.bytes / part
+        self.room.is_passed_by(batch, self.promise != Promise::Memory)
     }
 
     // A panic while a lock is held leaves the state whole: it is only changed by steps that cannot fail.
@@ -198,7 +192,7 @@ impl Buffer {
             return Ok(None);
         }
         let state = self.read()?;
-        Ok((state.entries() > 0).then_some(state.visible))
+        Ok((state.held().entries > 0).then_some(state.visible))
     }
 
     /// Lets a commit in if its conditions hold. The waiter is taken if it has to wait for a sync.
@@ -210,10 +204,8 @@ impl Buffer {
     ) -> Result<Admission, Error> {
         let mut guard = self.write();
         guard.complain()?;
-        let entries = batch.writes().len().max(1);
-        let (waiting, bytes) = (guard.entries(), guard.bytes());
-        let full = waiting + entries > self.room.entries || bytes + batch.size() > self.room.bytes;
-        if !guard.open || (waiting > 0 && full) {
+        let (held, more) = (guard.held(), Room::of(&batch));
+        if !guard.open || (held.entries > 0 && !self.room.holds(held.and(more))) {
             return Ok(Admission::Closed(batch));
         }
         let conditions = batch.conditions_after(guard.sequence);
@@ -240,15 +232,11 @@ impl Buffer {
         }
         self.occupied.store(true, Ordering::Release);
         let needed = Sequence(self.kept.load(Ordering::Relaxed)).max(state.visible);
-        let mut fresh = state.fresh.write();
-        let before = (fresh.entries, fresh.bytes);
-        fresh.commit(&batch, sequence, needed);
+        state.fresh.write().commit(&batch, sequence, needed);
+        let before = state.filled;
+        state.filled = before.and(more);
         // Half of the room is left for what comes in during the flush. Said once, when the half is passed.
-        let half = |(entries, bytes): (usize, usize)| {
-            entries >= self.room.entries.div_ceil(2) || bytes >= self.room.bytes.div_ceil(2)
-        };
-        let flush = !half(before) && half((fresh.entries, fresh.bytes));
-        drop(fresh);
+        let flush = !self.room.is_filled(2, before) && self.room.is_filled(2, state.filled);
         state.sequence = sequence;
         match (self.promise, waiter.take()) {
             (Promise::Synced, Some(waiter)) => {
@@ -310,7 +298,8 @@ impl Buffer {
         *self.logs() = logs;
         state.salts = salts;
         let [salt, _] = salts.0;
-        state.fresh = Arc::new(Generation::new(self.room.entries, 0));
+        state.fresh = Arc::new(Generation::new(0));
+        state.filled = Room::default();
         state.tail = Tail::of(0, salt);
         (state.sequence, state.visible) = (last, last);
         state.open = true;
@@ -324,7 +313,7 @@ impl Buffer {
     /// Lets no more commits in if nothing is buffered, and says whether that is so.
     pub(crate) fn close_if_empty(&self) -> bool {
         let mut state = self.write();
-        if state.entries() > 0 || state.broken {
+        if state.held().entries > 0 || state.broken {
             return false;
         }
         state.open = false;
@@ -336,10 +325,11 @@ impl Buffer {
     /// The commits to flush next: the earliest ones. They stay in the buffer until they are [flushed](Self::flushed).
     pub(crate) fn next(&self) -> Option<Arc<Generation>> {
         let mut state = self.write();
-        if state.flushing.is_none() && (state.fresh.read().last.is_some() || state.broken) {
+        if state.flushing.is_none() && (state.filled.entries > 0 || state.broken) {
             let log = 1 - state.fresh.log;
-            let next = Arc::new(Generation::new(self.room.entries, log));
+            let next = Arc::new(Generation::new(log));
             state.flushing = Some(std::mem::replace(&mut state.fresh, next));
+            state.draining = std::mem::take(&mut state.filled);
             let tail = Tail::of(log, state.salts.of(log));
             let before = std::mem::replace(&mut state.tail, tail);
             state.earlier = Some((before.log, before.bytes));
@@ -359,7 +349,7 @@ impl Buffer {
         let flushing = state.flushing.as_ref().filter(|_| self.promise != Promise::Memory)?;
         let fresh = Salts::fresh();
         // After a failure nothing of either log may be read again, when the file has all that is in them.
-        let both = state.broken && state.fresh.read().last.is_none();
+        let both = state.broken && state.filled.entries == 0;
         Some(if both { fresh } else { state.salts.with(flushing.log, fresh) })
     }
 
@@ -367,12 +357,13 @@ impl Buffer {
     pub(crate) fn flushed(&self, salts: Option<Salts>) {
         let mut state = self.write();
         let flushed = state.flushing.take();
+        state.draining = Room::default();
         if let (Some(flushed), Some(salts)) = (&flushed, salts) {
             state.salts = salts;
             if let Some(logs) = self.logs().as_mut() {
                 logs.clear(flushed.log);
             }
-            if state.broken && state.fresh.read().last.is_none() {
+            if state.broken && state.filled.entries == 0 {
                 state.broken = false;
                 let log = state.fresh.log;
                 state.tail = Tail::of(log, salts.of(log));
@@ -402,6 +393,19 @@ impl Buffer {
         waiters.into_iter().for_each(|(_, waiter)| drop(waiter.send(Err(failed(&reason)))));
         state.trouble = Some(Trouble::Lasting(reason));
         self.occupied.store(true, Ordering::Release);
+    }
+
+    /// Brings what has come in into its order, so that those who scan, and the flush, need not.
+    pub(crate) fn sort(&self) {
+        let fresh = Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner).fresh);
+        fresh.sort();
+    }
+
+    /// Whether so much has come in that a flush had better wait for more: its cost is in the pages that it touches, and
+    /// two writes that touch the same page cost the same as one.
+    pub(crate) fn is_filling(&self) -> bool {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        self.promise != Promise::Memory && self.room.is_filled(8, state.filled)
     }
 
     /// Whether this process has the right to write, and lets commits in.
@@ -441,7 +445,13 @@ impl State {
     /// Takes back all that is not in a log, and lets nothing in until the file has the rest.
     fn give_up(&mut self) {
         for generation in self.flushing.iter().chain([&self.fresh]) {
-            generation.write().forget_after(self.visible);
+            generation.forget_after(self.visible);
+        }
+        if self.fresh.read().last.is_none() {
+            self.filled = Room::default();
+        }
+        if self.flushing.as_ref().is_some_and(|flushing| flushing.read().last.is_none()) {
+            self.draining = Room::default();
         }
         self.sequence = self.visible;
         self.tail.bytes.clear();
@@ -450,24 +460,16 @@ impl State {
         self.broken = true;
     }
 
-    fn sum(&self, of: impl Fn(&Rows) -> usize) -> usize {
-        self.flushing.iter().chain([&self.fresh]).map(|generation| of(&generation.read())).sum()
-    }
-
-    fn entries(&self) -> usize {
-        self.sum(|rows| rows.entries)
-    }
-
-    fn bytes(&self) -> usize {
-        self.sum(|rows| rows.bytes)
+    /// How much is in the buffer.
+    fn held(&self) -> Room {
+        self.filled.and(self.draining)
     }
 
     /// What is to be seen at this time; `None` if nothing is buffered.
     fn view(&self, time: Sequence) -> Option<View> {
-        let some =
-            |generation: &Arc<Generation>| generation.read().last.is_some().then(|| Arc::clone(generation));
-        let generations = [some(&self.fresh), self.flushing.as_ref().and_then(some)];
-        generations.iter().any(Option::is_some).then_some(View { generations, time })
+        let fresh = (self.filled.entries > 0).then(|| Arc::clone(&self.fresh));
+        let flushing = self.flushing.as_ref().filter(|_| self.draining.entries > 0).map(Arc::clone);
+        (fresh.is_some() || flushing.is_some()).then_some(View { generations: [fresh, flushing], time })
     }
 }
 

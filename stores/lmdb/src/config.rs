@@ -49,13 +49,13 @@ pub struct LogOptions {
     pub entries: usize,
     /// The same in bytes.
     pub bytes: usize,
-    /// How long they may wait for that.
+    /// How long they may wait for that; four times as long if they are an eighth of either by then.
     pub interval: Duration,
 }
 
 impl Default for LogOptions {
-    /// 100,000 writes, 64 MiB, one second.
+    /// 800,000 writes, 128 MiB, one second.
     fn default() -> Self {
-        Self { entries: 100_000, bytes: 64 << 20, interval: Duration::from_secs(1) }
+        Self { entries: 800_000, bytes: 128 << 20, interval: Duration::from_secs(1) }
     }
 }

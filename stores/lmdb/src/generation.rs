@@ -1,8 +1,16 @@
 //! Commits that are in memory and go into the file together.
 //!
+//! ```text
+//! bytes   │ key │ value │ key │ value │ value │ …    as they came
+//! keys    │ where it lies, its newest version │ …    as they first came, and a hash table to find them by
+//! order   the same keys, sorted: those that came last join it now and then, and when someone scans
+//! ```
+//!
+//! So a commit costs a copy and an entry of the hash table, which also says of most keys that are not here, and that is
+//! nearly all that are asked for, that they are not. The order has a lock of its own: commits go on while keys join it.
+//!
 //! A key has a version for each commit that someone may still ask for: those who read see the newest that is
-//! [visible](crate::buffer), a snapshot the newest of its time, and a condition the newest of all. A filter in front says
-//! of most keys that are not here, which is nearly all that are asked for, that they are not.
+//! [visible](crate::buffer), a snapshot the newest of its time, and a condition the newest of all.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
@@ -10,57 +18,132 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use hashbrown::HashTable;
 use keyloom_key::Span;
 use keyloom_store::{Batch, Direction, Sequence};
-use smallvec::SmallVec;
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::arena::{Arena, Place};
 
 /// Whole commits, one after the other.
 #[derive(Debug)]
 pub(crate) struct Generation {
+    /// The first keys, each with its number. Taken before the rows, never behind them.
+    order: RwLock<Order>,
     rows: RwLock<Rows>,
     /// Which of the two logs has them.
     pub(crate) log: usize,
 }
 
+type Order = BTreeMap<Box<[u8]>, u32>;
+
 /// The rows of a generation.
+#[derive(Default)]
 pub(crate) struct Rows {
-    keys: BTreeMap<Vec<u8>, Versions>,
-    filter: Filter,
+    bytes: Arena,
+    keys: Vec<Key>,
+    /// The number of each key, and the part of its hash that it is found by.
+    numbers: HashTable<(u32, u32)>,
+    /// Versions that are not the newest of their key.
+    older: Vec<Version>,
     /// The sequence of the last commit; `None` if there is none.
     pub(crate) last: Option<Sequence>,
-    /// How many writes the commits have, and how many bytes.
-    pub(crate) entries: usize,
-    pub(crate) bytes: usize,
 }
 
-/// The values of a key, the newest last; `None` where it was deleted.
-#[derive(Debug, Default)]
-struct Versions(SmallVec<[(Sequence, Option<Vec<u8>>); 1]>);
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    place: Place,
+    newest: Version,
+}
 
-impl Versions {
-    /// The value at this time: `None` if it was not written until then.
-    fn at(&self, time: Sequence) -> Option<Option<&[u8]>> {
-        let version = self.0.iter().rev().find(|(sequence, _)| *sequence <= time)?;
-        Some(version.1.as_deref())
-    }
+/// A value of a key from a commit on.
+#[derive(Debug, Clone, Copy)]
+struct Version {
+    sequence: Sequence,
+    /// `None` where the key was deleted.
+    value: Option<Place>,
+    /// The number of the one before it among the older ones.
+    before: Option<u32>,
 }
 
 impl Generation {
-    /// An empty one, made for so many writes.
-    pub(crate) fn new(entries: usize, log: usize) -> Self {
-        let filter = Filter::new(entries);
-        let rows = Rows { keys: BTreeMap::new(), filter, last: None, entries: 0, bytes: 0 };
-        Self { rows: RwLock::new(rows), log }
+    /// An empty one.
+    pub(crate) fn new(log: usize) -> Self {
+        Self { order: RwLock::default(), rows: RwLock::default(), log }
     }
 
-    // A panic while the lock is held leaves whole rows: they are changed by steps that cannot fail.
+    // A panic while a lock is held leaves whole rows: they are changed by steps that cannot fail.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Rows> {
         self.rows.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Rows> {
         self.rows.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn order(&self) -> RwLockWriteGuard<'_, Order> {
+        self.order.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the keys that are here now into their order.
+    pub(crate) fn sort(&self) {
+        let mut order = self.order();
+        // Copied, so that commits need not wait until all are in their places.
+        let mut loose = self.read().keys_from(order.len());
+        loose.sort_unstable();
+        order.extend(loose);
+    }
+
+    /// Its rows when all of them are in their order.
+    pub(crate) fn sorted(&self) -> Sorted<'_> {
+        loop {
+            let order = self.order.read().unwrap_or_else(PoisonError::into_inner);
+            let rows = self.read();
+            if rows.len() == order.len() {
+                return Sorted { order, rows };
+            }
+            drop((order, rows));
+            self.sort();
+        }
+    }
+
+    /// Forgets all commits after this one.
+    pub(crate) fn forget_after(&self, last: Sequence) {
+        let mut order = self.order();
+        self.write().forget_after(last);
+        order.clear();
+    }
+}
+
+/// Rows in their order. While someone has them, nothing is added.
+#[derive(Debug)]
+pub(crate) struct Sorted<'g> {
+    order: RwLockReadGuard<'g, Order>,
+    rows: RwLockReadGuard<'g, Rows>,
+}
+
+impl Sorted<'_> {
+    /// The sequence of the last commit; `None` if there is none.
+    pub(crate) fn last(&self) -> Option<Sequence> {
+        self.rows.last
+    }
+
+    /// How many keys there are.
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The newest versions, in the order of their keys.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        let newest = |number| self.rows.at(self.rows.numbered(number)?, Sequence(u64::MAX));
+        self.order.iter().filter_map(move |(key, number)| Some((&**key, newest(*number)?)))
+    }
+
+    /// What there is of a span at this time; `None` if nothing.
+    pub(crate) fn ahead(&self, span: &Span, direction: Direction, time: Sequence) -> Option<Ahead<'_>> {
+        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = span.bounds();
+        let order = self.order.range::<[u8], _>(bounds);
+        order.clone().next().is_some().then_some(Ahead { rows: &self.rows, order, direction, time })
     }
 }
 
@@ -77,68 +160,119 @@ impl Rows {
     /// Takes in a commit. Versions after `needed` that it replaces are forgotten.
     pub(crate) fn commit(&mut self, batch: &Batch, sequence: Sequence, needed: Sequence) {
         for (key, value) in batch.writes() {
-            self.filter.add(key);
-            let version = (sequence, value.map(<[u8]>::to_vec));
-            let Versions(versions) = self.keys.entry(key.to_vec()).or_default();
-            match versions.last_mut() {
-                Some(last) if last.0 > needed => *last = version,
-                _ => versions.push(version),
-            }
+            self.write(key, value, sequence, needed);
         }
         self.last = Some(sequence);
-        self.entries += batch.writes().len().max(1);
-        self.bytes += batch.size();
     }
 
-    /// Forgets all commits after this one.
-    pub(crate) fn forget_after(&mut self, last: Sequence) {
-        self.keys.retain(|_, Versions(versions)| {
-            versions.retain(|(sequence, _)| *sequence <= last);
-            !versions.is_empty()
-        });
-        self.last = self.last.filter(|_| !self.keys.is_empty()).map(|had| had.min(last));
-        if self.last.is_none() {
-            (self.entries, self.bytes) = (0, 0);
+    /// Takes in a write of a commit.
+    pub(crate) fn write(&mut self, key: &[u8], value: Option<&[u8]>, sequence: Sequence, needed: Sequence) {
+        let hash = hash(key);
+        match self.number(key, hash) {
+            Some(number) => {
+                let value = value.map(|value| self.bytes.add(value));
+                let next = u32::try_from(self.older.len()).ok();
+                let Some(Key { newest, .. }) = self.keys.get_mut(number) else { return };
+                let mut before = newest.before;
+                if newest.sequence <= needed {
+                    self.older.push(*newest);
+                    before = next;
+                }
+                *newest = Version { sequence, value, before };
+            }
+            None => {
+                // There is room for far fewer.
+                let Ok(number) = u32::try_from(self.keys.len()) else { return };
+                let place = self.bytes.add(key);
+                let value = value.map(|value| self.bytes.add(value));
+                self.keys.push(Key { place, newest: Version { sequence, value, before: None } });
+                let tag = tag(hash);
+                self.numbers.insert_unique(spread(tag), (tag, number), |(tag, _)| spread(*tag));
+            }
         }
+    }
+
+    /// The number of a key that is here.
+    fn number(&self, key: &[u8], hash: u64) -> Option<usize> {
+        let tag = tag(hash);
+        let is_key = |(other, number): &(u32, u32)| *other == tag && self.key(*number) == Some(key);
+        self.numbers.find(spread(tag), is_key).and_then(|(_, number)| usize::try_from(*number).ok())
+    }
+
+    fn numbered(&self, number: u32) -> Option<&Key> {
+        self.keys.get(usize::try_from(number).ok()?)
+    }
+
+    fn key(&self, number: u32) -> Option<&[u8]> {
+        Some(self.bytes.get(self.numbered(number)?.place))
+    }
+
+    /// How many keys it has.
+    fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Copies of the keys from this number on.
+    fn keys_from(&self, number: usize) -> Vec<(Box<[u8]>, u32)> {
+        let keys = self.keys.iter().zip(0..).skip(number);
+        keys.map(|(key, number)| (self.bytes.get(key.place).into(), number)).collect()
+    }
+
+    fn forget_after(&mut self, last: Sequence) {
+        let kept = std::mem::take(self);
+        if kept.last.is_none() {
+            return;
+        }
+        for (number, key) in (0..).zip(&kept.keys) {
+            let mut versions: Vec<&Version> =
+                kept.versions(key).filter(|version| version.sequence <= last).collect();
+            versions.reverse();
+            for version in versions {
+                let value = version.value.map(|place| kept.bytes.get(place));
+                self.write(kept.key(number).unwrap_or_default(), value, version.sequence, Sequence(u64::MAX));
+            }
+        }
+        self.last = kept.last.filter(|_| !self.keys.is_empty()).map(|had| had.min(last));
+    }
+
+    /// The versions of a key, the newest first.
+    fn versions<'a>(&'a self, key: &'a Key) -> impl Iterator<Item = &'a Version> {
+        let before = |version: &&Version| self.older.get(usize::try_from(version.before?).ok()?);
+        std::iter::successors(Some(&key.newest), before)
+    }
+
+    /// The value of a key at this time: `None` if it was not written until then.
+    fn at(&self, key: &Key, time: Sequence) -> Option<Option<&[u8]>> {
+        let version = self.versions(key).find(|version| version.sequence <= time)?;
+        Some(version.value.map(|place| self.bytes.get(place)))
     }
 
     /// What it has of `key` at this time: `None` if nothing, `Some(None)` if it is deleted.
     pub(crate) fn get(&self, key: &[u8], hash: u64, time: Sequence) -> Option<Option<&[u8]>> {
-        if !self.filter.may_have(hash) {
-            return None;
-        }
-        self.keys.get(key)?.at(time)
-    }
-
-    /// The newest versions, in the order of their keys.
-    pub(crate) fn newest(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
-        self.keys.iter().filter_map(|(key, Versions(versions))| {
-            versions.last().map(|(_, value)| (key.as_slice(), value.as_deref()))
-        })
-    }
-
-    /// How many keys it has.
-    pub(crate) fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// What it has of a span at this time; `None` if nothing.
-    pub(crate) fn ahead(&self, span: &Span, direction: Direction, time: Sequence) -> Option<Ahead<'_>> {
-        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = span.bounds();
-        let rows = self.keys.range::<[u8], _>(bounds);
-        rows.clone().next().is_some().then_some(Ahead { rows, direction, time })
+        self.at(self.keys.get(self.number(key, hash)?)?, time)
     }
 }
 
-/// The hash by which filters know a key.
+/// The hash by which a key is found.
 pub(crate) fn hash(key: &[u8]) -> u64 {
     xxh3_64(key)
+}
+
+/// The part of a hash that is kept.
+fn tag(hash: u64) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or(0)
+}
+
+/// The hash that the table goes by: it looks at the first bits and at the last.
+fn spread(tag: u32) -> u64 {
+    u64::from(tag) << 32 | u64::from(tag)
 }
 
 /// Rows of a span, in the direction of a scan: each key with its value, or `None` if it is deleted.
 #[derive(Debug)]
 pub(crate) struct Ahead<'a> {
-    rows: Range<'a, Vec<u8>, Versions>,
+    rows: &'a Rows,
+    order: Range<'a, Box<[u8]>, u32>,
     direction: Direction,
     time: Sequence,
 }
@@ -148,48 +282,14 @@ impl<'a> Iterator for Ahead<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let (key, versions) = match self.direction {
-                Direction::Forward => self.rows.next()?,
-                Direction::Backward => self.rows.next_back()?,
+            let (key, number) = match self.direction {
+                Direction::Forward => self.order.next()?,
+                Direction::Backward => self.order.next_back()?,
             };
-            if let Some(value) = versions.at(self.time) {
+            if let Some(value) = self.rows.at(self.rows.numbered(*number)?, self.time) {
                 return Some((key, value));
             }
         }
-    }
-}
-
-/// A Bloom filter: four bits a key, all in one word, 16 bits of room for each of the keys that it is made for.
-struct Filter {
-    words: Vec<u64>,
-}
-
-/// The most keys that a filter is made for: half a mebibyte of room.
-const MOST: usize = 1 << 18;
-
-impl Filter {
-    fn new(keys: usize) -> Self {
-        Self { words: vec![0; keys.clamp(64, MOST).next_power_of_two() / 4] }
-    }
-
-    /// The word of a hash, and its bits there.
-    fn place(&self, hash: u64) -> (usize, u64) {
-        let mask = u64::try_from(self.words.len()).unwrap_or(1) - 1;
-        let word = usize::try_from((hash >> 32) & mask).unwrap_or(0);
-        let bits = [hash, hash >> 6, hash >> 12, hash >> 18].into_iter();
-        (word, bits.fold(0, |bits, bit| bits | 1 << (bit & 63)))
-    }
-
-    fn add(&mut self, key: &[u8]) {
-        let (word, bits) = self.place(hash(key));
-        if let Some(word) = self.words.get_mut(word) {
-            *word |= bits;
-        }
-    }
-
-    fn may_have(&self, hash: u64) -> bool {
-        let (word, bits) = self.place(hash);
-        self.words.get(word).is_some_and(|word| word & bits == bits)
     }
 }
 

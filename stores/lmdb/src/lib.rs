@@ -28,6 +28,7 @@
 //!
 //! What it promises, and what it does not yet do, is in the crate's README.
 
+mod arena;
 mod buffer;
 mod config;
 mod copy;
@@ -38,6 +39,7 @@ mod lock;
 mod log;
 mod logger;
 mod part;
+mod room;
 mod scan;
 mod snapshot;
 mod store;

@@ -24,6 +24,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::engine::{Engine, sync_folder};
 use crate::error::file;
+use crate::generation::Generation;
 use crate::transaction::Transaction;
 
 /// What a log begins with.
@@ -263,19 +264,20 @@ impl Log {
 pub(crate) fn recover(engine: &Engine, store: &Path) -> Result<u64, Error> {
     let salts = engine.salts(&*engine.read()?)?;
     let Some(salts) = salts else { return Ok(0) };
-    let mut found = Vec::new();
-    let mut matched = false;
+    let mut logs = Vec::new();
     for (number, salt) in salts.0.into_iter().enumerate() {
-        let Some(bytes) = read(&path_of(store, number), salt)? else { continue };
-        matched = true;
-        let records = Records { left: bytes, at: HEAD, chain: salt };
-        found.extend(records);
+        logs.extend(read(&path_of(store, number), salt)?.map(|bytes| (salt, bytes)));
     }
-    if !matched {
+    if logs.is_empty() {
         return Ok(0);
     }
+    let records = logs.iter().map(|(salt, bytes)| Records { left: bytes, chain: *salt });
+    let mut found: Vec<Record<'_>> = records.flatten().collect();
     // One log goes on where the other ends, whichever it is.
     found.sort_by_key(|record| record.sequence);
+    // Sorted by key, as a flush would write them: each page is gone to once.
+    let generation = Generation::new(0);
+    let mut rows = generation.write();
     let mut txn = Transaction::begin(engine)?;
     let before = engine.sequence(&txn)?;
     let mut last = before;
@@ -284,9 +286,14 @@ pub(crate) fn recover(engine: &Engine, store: &Path) -> Result<u64, Error> {
             // What comes behind a gap was never promised.
             break;
         }
-        txn.write_all(record.writes()?.into_iter())?;
+        for write in record.writes() {
+            let (key, value) = write?;
+            rows.write(key, value, record.sequence, before);
+        }
         last = record.sequence;
     }
+    drop(rows);
+    txn.write_all(generation.sorted().newest())?;
     txn.commit(last, Some(Salts::fresh()))?;
     Ok(last.0 - before.0)
 }
@@ -320,59 +327,58 @@ fn read(path: &Path, salt: u64) -> Result<Option<Vec<u8>>, Error> {
     if magic != MAGIC || found != salt.to_le_bytes() {
         return Ok(None);
     }
-    let mut bytes = head.to_vec();
+    let mut bytes = Vec::new();
     log.read_to_end(&mut bytes).map_err(failed)?;
     Ok(Some(bytes))
 }
 
 /// The records of a log, up to the first that is not whole.
-struct Records {
-    left: Vec<u8>,
-    at: usize,
+struct Records<'l> {
+    left: &'l [u8],
     chain: u64,
 }
 
 /// A commit that was logged.
-struct Record {
+struct Record<'l> {
     sequence: Sequence,
-    writes: Vec<u8>,
+    writes: &'l [u8],
 }
 
-impl Iterator for Records {
-    type Item = Record;
+impl<'l> Iterator for Records<'l> {
+    type Item = Record<'l>;
 
-    fn next(&mut self) -> Option<Record> {
-        let rest = self.left.get(self.at..)?;
-        let (length, rest) = rest.split_first_chunk()?;
+    fn next(&mut self) -> Option<Record<'l>> {
+        let (length, rest) = self.left.split_first_chunk()?;
         let (found, rest) = rest.split_first_chunk()?;
-        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-        let payload = rest.get(..length)?;
+        let (payload, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
         let (sequence, writes) = payload.split_first_chunk()?;
         let chain = checksum(self.chain, payload);
         if chain != u64::from_le_bytes(*found) {
             return None;
         }
-        self.chain = chain;
-        self.at += FRONT + length;
-        Some(Record { sequence: Sequence(u64::from_le_bytes(*sequence)), writes: writes.to_vec() })
+        (self.chain, self.left) = (chain, rest);
+        Some(Record { sequence: Sequence(u64::from_le_bytes(*sequence)), writes })
     }
 }
 
 /// A key with its new value, or `None` if it goes.
 type Written<'a> = (&'a [u8], Option<&'a [u8]>);
 
-impl Record {
-    fn writes(&self) -> Result<Vec<Written<'_>>, Error> {
-        let mut writes = Vec::new();
-        let mut left = self.writes.as_slice();
-        while !left.is_empty() {
-            // The checksum was right, so this is not what was written there.
-            let (write, rest) =
-                split(left).ok_or(Error::Damaged("a record of the log is not one of commits".into()))?;
-            writes.push(write);
+impl<'l> Record<'l> {
+    fn writes(&self) -> impl Iterator<Item = Result<Written<'l>, Error>> {
+        let mut left = self.writes;
+        std::iter::from_fn(move || {
+            if left.is_empty() {
+                return None;
+            }
+            let Some((write, rest)) = split(left) else {
+                // The checksum was right, so this is not what was written there.
+                left = &[];
+                return Some(Err(Error::Damaged("a record of the log is not one of commits".into())));
+            };
             left = rest;
-        }
-        Ok(writes)
+            Some(Ok(write))
+        })
     }
 }
 

@@ -14,13 +14,14 @@ use keyloom_store::{
 };
 use tokio::sync::oneshot;
 
-use crate::buffer::{Admission, Buffer, Promise, Room};
+use crate::buffer::{Admission, Buffer, Promise};
 use crate::config::{LogOptions, Options};
 use crate::engine::Engine;
 use crate::error::engine;
 use crate::lock::{Hold, WriterLock};
 use crate::log;
 use crate::logger;
+use crate::room::Room;
 use crate::snapshot::{LmdbSnapshot, Snapshots};
 use crate::view::View;
 use crate::writer::{Commit, Gathering, Request, Writer};
@@ -243,14 +244,14 @@ impl Shared {
 fn gathering(options: Options) -> Option<Gathering> {
     let (promise, room, interval) = match (options.durability, options.log) {
         (Durability::Buffered { entries, interval }, _) => {
-            (Promise::Memory, Room { entries, bytes: usize::MAX }, interval)
+            (Promise::Memory, Room::for_most(entries, usize::MAX), interval)
         }
         (durability, Some(LogOptions { entries, bytes, interval })) => {
             let promise = match durability {
                 Durability::Written => Promise::Written,
                 _ => Promise::Synced,
             };
-            (promise, Room { entries, bytes }, interval)
+            (promise, Room::for_most(entries, bytes), interval)
         }
         (_, None) => return None,
     };

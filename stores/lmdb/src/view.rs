@@ -84,7 +84,7 @@ impl View {
         look: &mut Look<'_>,
         below: &mut dyn FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
     ) -> Result<Page, Error> {
-        let rows = generation.as_ref().map(|generation| generation.read());
+        let rows = generation.as_ref().map(|generation| generation.sorted());
         match rows.as_ref().and_then(|rows| Some((rows.ahead(span, direction, self.time)?, rows.len()))) {
             None => below(span, limits, look),
             Some((ahead, hidden)) => {

@@ -30,6 +30,8 @@ pub(crate) const PATIENCE: u32 = 8;
 const LONE: Duration = Duration::from_millis(20);
 /// How often to look whether another process waits for its turn.
 const GLANCE: Duration = Duration::from_millis(10);
+/// How often a flush is put off while much comes in.
+const PUT_OFF: u32 = 3;
 /// How long a flush that has failed waits until it is tried again, at least.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -83,6 +85,8 @@ pub(crate) struct Gathering {
 struct Turn<'a> {
     _writing: Writing<'a>,
     due: Instant,
+    /// How often the next flush was put off.
+    put_off: u32,
 }
 
 /// What a commit is answered.
@@ -136,7 +140,11 @@ impl Writer {
             let request = inbox.next(wait);
             self.snapshots.expire(&self.engine);
             match request {
-                Err(RecvTimeoutError::Timeout) if !self.is_time(&shift) => {}
+                Err(RecvTimeoutError::Timeout) if !self.is_time(&mut shift) => {
+                    if let (Some(Gathering { buffer, .. }), Some(_)) = (&self.buffer, &shift.turn) {
+                        buffer.sort();
+                    }
+                }
                 Ok(Request::Commit(first)) => {
                     let mut group = vec![first];
                     inbox.commits(&mut group);
@@ -163,9 +171,15 @@ impl Writer {
     }
 
     /// Whether a flush is due, or another process waits for its turn.
-    fn is_time(&self, shift: &Shift<'_>) -> bool {
-        let is_due = |turn: &Turn<'_>| turn.due <= Instant::now() || self.lock.is_wanted();
-        shift.turn.as_ref().is_none_or(is_due)
+    fn is_time(&self, shift: &mut Shift<'_>) -> bool {
+        let (Some(turn), Some(Gathering { buffer, interval })) = (&mut shift.turn, &self.buffer) else {
+            return true;
+        };
+        if turn.due <= Instant::now() && turn.put_off < PUT_OFF && buffer.is_filling() {
+            turn.put_off += 1;
+            turn.due = Instant::now() + *interval;
+        }
+        turn.due <= Instant::now() || self.lock.is_wanted()
     }
 
     /// The logs go with the process that wrote them, unless another is at them.
@@ -343,7 +357,7 @@ impl Writer {
             shift.logged = true;
             buffer.open(last, Some(logs), salts);
         }
-        shift.turn = Some(Turn { _writing: writing, due: Instant::now() + *interval });
+        shift.turn = Some(Turn { _writing: writing, due: Instant::now() + *interval, put_off: 0 });
         Ok(true)
     }
 
@@ -393,7 +407,7 @@ impl Writer {
                 }
             }
         }
-        turn.due = Instant::now() + *interval;
+        (turn.due, turn.put_off) = (Instant::now() + *interval, 0);
         if buffer.close_if_empty() {
             shift.turn = None;
         } else if self.lock.is_wanted() {
@@ -406,10 +420,10 @@ impl Writer {
 
     /// Commits a generation with one sync.
     fn write(&self, generation: &Generation, salts: Option<Salts>) -> Result<(), Error> {
-        let rows = generation.read();
+        let rows = generation.sorted();
         let mut txn = Transaction::begin(&self.engine)?;
         txn.write_all(rows.newest())?;
-        let last = rows.last.map_or_else(|| self.engine.sequence(&txn), Ok)?;
+        let last = rows.last().map_or_else(|| self.engine.sequence(&txn), Ok)?;
         // Those who read may go on; nothing is added to a generation that is being flushed.
         drop(rows);
         txn.commit(last, salts)

@@ -1,17 +1,18 @@
 use keyloom_store::{Batch, Error, Sequence};
 use tokio::sync::oneshot;
 
-use super::{Admission, Buffer, Promise, Room};
+use super::{Admission, Buffer, Promise};
 use crate::config::Options;
 use crate::engine::Engine;
 use crate::log::{Logs, Salts};
+use crate::room::Room;
 
 #[test]
 fn a_commit_is_seen_by_conditions_at_once_and_by_readers_when_its_log_is_synced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     let engine = Engine::open(&path, Options::default()).unwrap();
-    let buffer = Buffer::new(Promise::Synced, Room { entries: 100, bytes: 1 << 20 });
+    let buffer = Buffer::new(Promise::Synced, Room::for_most(100, 1 << 20));
     buffer.open(Sequence(0), Some(Logs::open(&path).unwrap()), Salts::fresh());
     let seen = || {
         let (txn, view) = buffer.look(&engine).unwrap();

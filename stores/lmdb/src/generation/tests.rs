@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use keyloom_key::Span;
 use keyloom_store::{Batch, Direction, Sequence};
 
@@ -5,60 +7,80 @@ use super::{Generation, hash};
 
 #[test]
 fn a_version_is_seen_from_its_commit_on_and_kept_while_it_is_needed() {
-    let generation = Generation::new(10, 0);
+    let generation = Generation::new(0);
     let mut rows = generation.write();
     rows.commit(&Batch::new().put("a", "1"), Sequence(5), Sequence(4));
     // Nobody needs what was before: the version goes.
     rows.commit(&Batch::new().put("a", "2"), Sequence(6), Sequence(4));
     // Someone needs the state after 6: both stay.
     rows.commit(&Batch::new().delete("a"), Sequence(7), Sequence(6));
+    rows.commit(&Batch::new().put("a", "4"), Sequence(8), Sequence(7));
     let at = |time| rows.get(b"a", hash(b"a"), Sequence(time)).map(|value| value.map(<[u8]>::to_vec));
     assert_eq!(at(5), None);
     assert_eq!(at(6), Some(Some(b"2".to_vec())));
     assert_eq!(at(7), Some(None));
-    assert_eq!(rows.newest().collect::<Vec<_>>(), [(b"a".as_slice(), None)]);
+    assert_eq!(at(9), Some(Some(b"4".to_vec())));
+    drop(rows);
+    assert_eq!(generation.sorted().newest().collect::<Vec<_>>(), [(b"a".as_slice(), Some(b"4".as_slice()))]);
 }
 
 #[test]
 fn commits_are_forgotten_whole() {
-    let generation = Generation::new(10, 0);
-    let mut rows = generation.write();
+    let generation = Generation::new(0);
     for number in 1..=4_u8 {
-        rows.commit(
-            &Batch::new().put([number], [number]).put("all", [number]),
-            Sequence(number.into()),
-            Sequence(2),
-        );
+        let batch = Batch::new().put([number], [number]).put("all", [number]);
+        generation.write().commit(&batch, Sequence(number.into()), Sequence(2));
+        generation.sort();
     }
-    rows.forget_after(Sequence(2));
-    let keys: Vec<_> = rows.newest().map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec))).collect();
+    generation.forget_after(Sequence(2));
+    let sorted = generation.sorted();
+    let keys: Vec<_> =
+        sorted.newest().map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec))).collect();
     let expected = [(vec![1], Some(vec![1])), (vec![2], Some(vec![2])), (b"all".to_vec(), Some(vec![2]))];
     assert_eq!(keys, expected);
-    assert_eq!(rows.last, Some(Sequence(2)));
-    rows.forget_after(Sequence(0));
-    assert!(rows.last.is_none() && rows.entries == 0);
+    assert_eq!(sorted.last(), Some(Sequence(2)));
+    drop(sorted);
+    generation.forget_after(Sequence(0));
+    assert!(generation.sorted().last().is_none() && generation.sorted().len() == 0);
 }
 
 #[test]
-fn a_filter_knows_what_is_there_and_most_of_what_is_not() {
-    let generation = Generation::new(1_000, 0);
-    let mut rows = generation.write();
-    for number in 0..1_000_u32 {
-        rows.commit(&Batch::new().put(number.to_be_bytes(), ""), Sequence(1), Sequence(0));
+fn keys_join_the_order_in_parts() {
+    let generation = Generation::new(0);
+    let mut model = BTreeMap::new();
+    // Every key once more with another value, sorted now and then, some keys alike at their beginning.
+    for number in 0..20_000_u32 {
+        let key = (number % 10_000).wrapping_mul(2_654_435_761).to_be_bytes();
+        let key = key.get(..4 - usize::try_from(number % 3).unwrap()).unwrap().to_vec();
+        let value = number.to_be_bytes();
+        generation.write().commit(&Batch::new().put(&key, value), Sequence(number.into()), Sequence(0));
+        model.insert(key, value);
+        if number % 3_000 == 0 {
+            generation.sort();
+        }
     }
-    let may_have = |number: u32| rows.filter.may_have(hash(&number.to_be_bytes()));
-    assert!((0..1_000).all(may_have));
-    let wrong = (1_000..11_000).filter(|number| may_have(*number)).count();
-    assert!(wrong < 300, "{wrong} of 10,000");
+    let rows = generation.read();
+    for (key, value) in &model {
+        assert_eq!(rows.get(key, hash(key), Sequence(u64::MAX)), Some(Some(value.as_slice())));
+    }
+    assert_eq!(rows.get(b"none", hash(b"none"), Sequence(u64::MAX)), None);
+    drop(rows);
+    let sorted = generation.sorted();
+    assert!(sorted.newest().eq(model.iter().map(|(key, value)| (key.as_slice(), Some(value.as_slice())))));
+    let span = Span { start: vec![0x40], end: Some(vec![0x50, 1]) };
+    let backward = sorted.ahead(&span, Direction::Backward, Sequence(u64::MAX)).unwrap();
+    let expected = model.range(vec![0x40]..vec![0x50, 1]).rev();
+    assert!(backward.eq(expected.map(|(key, value)| (key.as_slice(), Some(value.as_slice())))));
 }
 
 #[test]
 fn a_span_is_walked_both_ways_at_its_time() {
-    let generation = Generation::new(10, 0);
-    let mut rows = generation.write();
+    let generation = Generation::new(0);
     for (number, key) in ["a", "b", "c", "d"].into_iter().enumerate() {
-        rows.commit(&Batch::new().put(key, ""), Sequence(u64::try_from(number).unwrap() + 1), Sequence(9));
+        let sequence = Sequence(u64::try_from(number).unwrap() + 1);
+        generation.write().commit(&Batch::new().put(key, ""), sequence, Sequence(9));
     }
+    let rows = generation.sorted();
     let span = Span { start: b"b".to_vec(), end: Some(b"d".to_vec()) };
     let keys = |direction, time| -> Option<Vec<&[u8]>> {
         Some(rows.ahead(&span, direction, Sequence(time))?.map(|(key, _)| key).collect())
