@@ -54,8 +54,8 @@ pub struct LogOptions {
 }
 
 impl Default for LogOptions {
-    /// 800,000 writes, 128 MiB, one second.
+    /// 600,000 writes, 96 MiB, one second.
     fn default() -> Self {
-        Self { entries: 800_000, bytes: 128 << 20, interval: Duration::from_secs(1) }
+        Self { entries: 600_000, bytes: 96 << 20, interval: Duration::from_secs(1) }
     }
 }

@@ -34,3 +34,28 @@ fn a_commit_is_seen_by_conditions_at_once_and_by_readers_when_its_log_is_synced(
     // Nothing is left to be synced, and nobody waits.
     assert_eq!(buffer.sync(), 0);
 }
+
+/// With the salt that it had, a log that is in the file already would still be the file's, and what is left in it behind new
+/// records might be taken for records.
+#[test]
+fn a_flush_gives_its_log_another_salt_and_leaves_the_other_log_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let engine = Engine::open(&path, Options::default()).unwrap();
+    let buffer = Buffer::new(Promise::Written, Room::for_most(100, 1 << 20));
+    let mut salts = Salts::fresh();
+    buffer.open(Sequence(0), Some(Logs::open(&path).unwrap()), salts);
+    for flush in 0..6 {
+        let admitted = buffer.admit(&engine, Batch::new().put("a", "1"), &mut None).unwrap();
+        assert!(matches!(admitted, Admission::Done { .. }));
+        let log = flush % 2;
+        let written = std::fs::read(path.with_added_extension(format!("redo{log}"))).unwrap();
+        assert_eq!(written.get(16..24).unwrap(), salts.of(log).to_le_bytes(), "flush {flush}");
+        assert_eq!(buffer.next().unwrap().log, log);
+        let next = buffer.next_salts().unwrap();
+        assert_ne!(next.of(log), salts.of(log), "flush {flush}");
+        assert_eq!(next.of(1 - log), salts.of(1 - log), "flush {flush}");
+        buffer.flushed(Some(next));
+        salts = next;
+    }
+}
