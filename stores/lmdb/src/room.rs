@@ -50,3 +50,6 @@ impl Room {
         if logged { !(half.holds(batch) && LARGE.holds(batch)) } else { !self.holds(batch) }
     }
 }
+
+#[cfg(test)]
+mod tests;
