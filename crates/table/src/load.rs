@@ -434,7 +434,7 @@ pub(crate) fn same_key(table: &Definition, key: &[u8]) -> Error {
     let fields =
         fields.map(|(part, value)| keyloom_schema::field(&part.name).eq(value.into_owned()).to_string());
     let fields = fields.collect::<Vec<_>>().join(", ");
-    Error::Exists(format!("{}: two records with {fields} among those that are loaded", table.name()).into())
+    Error::Exists(format!("a record with {fields} among those that are loaded into {}", table.name()).into())
 }
 
 #[cfg(test)]
