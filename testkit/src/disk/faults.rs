@@ -27,7 +27,7 @@ fn has<S: Store>(store: &Blocking<S>, mark: &str) -> bool {
     rows > 0
 }
 
-/// What a child is asked to do: a promise and the [fault](super::fail) that it meets, or to [fill](filled) its disk.
+/// What a child is asked to do: a promise and the [fault](super::fail) that it meets, or to fill its disk.
 pub fn as_a_child<S: Store>(open: impl Fn(&Path, Durability) -> S) {
     let Some((task, path)) = child::task() else { return };
     match task.split_once('+').unwrap_or((task.as_str(), "")) {
