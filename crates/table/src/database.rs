@@ -311,6 +311,8 @@ impl<S: Store> Database<S> {
         loop {
             let catalog = self.catalog();
             let snapshot = self.store().snapshot().await?;
+            // One that is too old already says so here, and not at the first read.
+            snapshot.get(keyspace::VERSION, |_| ()).await?;
             if self.is_schema(&catalog).await? {
                 return Ok(Transaction::new(self.clone(), catalog, snapshot));
             }
