@@ -82,13 +82,14 @@ pub enum Served {
 }
 
 impl Served {
-    fn of(plan: &Plan) -> Self {
+    /// By a plan, whose rows another one counts that goes the same way and knows more.
+    fn of(plan: &Plan, counted: &Plan) -> Self {
         Self::By {
             tree: plan.index.clone().unwrap_or_else(|| "primary".to_owned()),
             class: plan.class,
             sorted: plan.order != Order::Free,
             fetch: plan.fetch,
-            rows: plan.estimate.or(plan.bound),
+            rows: counted.estimate.or(counted.bound),
         }
     }
 
@@ -101,6 +102,13 @@ impl Served {
             Self::By { class: Class::Scan, sorted, .. } => (3, *sorted),
             Self::Refused { .. } => (4, false),
         }
+    }
+
+    /// Whether another way of answering is so much better than this one that an index is worth it: by more than the
+    /// number of rows, unless this one reads many.
+    fn is_much_worse_than(&self, other: &Self) -> bool {
+        let many = matches!(self, Self::By { rows: Some(rows), .. } if *rows > SMALL);
+        self.rank() > other.rank() || many && self.is_worse_than(other)
     }
 
     /// Whether another way of answering is better than this one.
@@ -131,7 +139,8 @@ impl Served {
 ///
 /// # Behavior
 /// - With the indexes that are to be created, a query is refused only if no index would serve it.
-/// - Without any one of them, some query is refused or answered worse.
+/// - Without any one of them, some query is refused, has a worse class, is sorted, or reads more than [`SMALL`] rows
+///   and more than with it.
 /// - Without the redundant ones, no query is answered worse. An index that keeps values unique is never among them.
 pub fn advise(
     table: &Table,
@@ -183,13 +192,13 @@ type Wanted = (Layout, Vec<(usize, Served)>);
 impl World<'_> {
     /// How a query is answered by a table like this.
     fn answer(&self, table: &Table, query: &Query) -> Result<Served, Error> {
-        // Rows are counted by all that is known, but ANALYZE must not be needed for a query not to be refused.
+        // Rows are counted by all that is known, but ANALYZE must not be needed for a query to be served like this.
         match route(table, self.known, query) {
             Err(PlanError::Refused(refusal)) => Ok(Served::Refused { hint: refusal.hint }),
             Err(error) => Err(error.into()),
             Ok(known) => match route(table, &self.all, query) {
-                Ok(better) if better.index == known.index => Ok(Served::of(&better)),
-                _ => Ok(Served::of(&known)),
+                Ok(better) if better.index == known.index => Ok(Served::of(&known, &better)),
+                _ => Ok(Served::of(&known, &known)),
             },
         }
     }
@@ -321,7 +330,7 @@ impl World<'_> {
         let mut kept = Vec::new();
         for (layout, index) in chosen.into_iter().rev() {
             let without = table.without_index(index.name());
-            match self.unless_missed(&index, &without, &answers)? {
+            match self.unless_missed(&without, &answers, Served::is_much_worse_than)? {
                 None => kept.push((layout, index)),
                 Some(others) => (table, answers) = (without, others),
             }
@@ -333,15 +342,15 @@ impl World<'_> {
     /// How queries are answered without an index; nothing if one of them is answered worse.
     fn unless_missed(
         &self,
-        index: &Index,
         without: &Table,
         answers: &[Served],
+        is_worse: fn(&Served, &Served) -> bool,
     ) -> Result<Option<Vec<Served>>, Error> {
         let mut others = Vec::with_capacity(answers.len());
         for (query, served) in self.queries.iter().zip(answers) {
-            // Whoever does not use it does not miss it.
-            let other = if served.is_by(index) { self.answer(without, query)? } else { served.clone() };
-            if other.is_worse_than(served) {
+            // Also those that do not use it: without statistics of all, the planner may go another way then.
+            let other = self.answer(without, query)?;
+            if is_worse(&other, served) {
                 return Ok(None);
             }
             others.push(other);
@@ -372,7 +381,9 @@ impl World<'_> {
         let mut redundant = Vec::new();
         for index in self.table.indexes().iter().filter(|index| !index.is_unique()) {
             let without = left.without_index(index.name());
-            let Some(others) = self.unless_missed(index, &without, &answers)? else { continue };
+            let Some(others) = self.unless_missed(&without, &answers, Served::is_worse_than)? else {
+                continue;
+            };
             let tree = self.measured.trees.iter().find(|tree| tree.name == index.name());
             redundant.push(Redundant {
                 index: index.name().to_owned(),

@@ -37,17 +37,14 @@ pub(crate) struct Layout(pub(crate) Vec<Vec<Slot>>);
 impl Layout {
     /// The layouts that grant a wish, one for each of its tails.
     pub(crate) fn of(wish: &Wish) -> Vec<Self> {
-        let fixed: Vec<Slot> = wish
-            .fixed
-            .iter()
-            .map(|name| Slot { name: name.clone(), role: Role::Equal, order: None })
-            .collect();
         let one = |tail: &Vec<Wanted>| {
+            let slot = |name: &String| Slot { name: name.clone(), role: Role::Equal, order: None };
+            let fixed: Vec<Slot> = wish.before(tail).map(slot).collect();
             let tail = tail.iter().map(|wanted| {
                 let role = if wanted.order.is_some() { Role::Order } else { Role::Range };
                 vec![Slot { name: wanted.field.clone(), role, order: wanted.order }]
             });
-            Self([fixed.clone()].into_iter().chain(tail).filter(|group| !group.is_empty()).collect())
+            Self([fixed].into_iter().chain(tail).filter(|group| !group.is_empty()).collect())
         };
         let mut layouts: Vec<Self> = Vec::new();
         for layout in wish.tails.iter().map(one).filter(|layout| !layout.0.is_empty()) {

@@ -136,7 +136,7 @@ pub(crate) fn advice(asked: &Asked<'_>, class: Class) -> Result<Option<String>, 
 
 /// The columns of indexes that may serve, each with how it runs.
 fn ideas(asked: &Asked<'_>) -> Vec<Vec<(String, String)>> {
-    let Wish { fixed, tails } = Wish::new(asked);
+    let wish = Wish::new(asked);
     let how = |wanted: &Wanted| match &wanted.order {
         None => String::new(),
         Some((direction, nulls)) => {
@@ -144,10 +144,11 @@ fn ideas(asked: &Asked<'_>) -> Vec<Vec<(String, String)>> {
         }
     };
     let idea = |tail: &Vec<Wanted>| {
+        let fixed = wish.before(tail).map(|name| (name.clone(), String::new()));
         let tail = tail.iter().map(|wanted| (wanted.field.clone(), how(wanted)));
-        fixed.iter().map(|name| (name.clone(), String::new())).chain(tail).collect::<Vec<_>>()
+        fixed.chain(tail).collect::<Vec<_>>()
     };
-    tails.iter().map(idea).filter(|columns| !columns.is_empty()).collect()
+    wish.tails.iter().map(idea).filter(|columns| !columns.is_empty()).collect()
 }
 
 /// A name for an index on these columns that no index has.

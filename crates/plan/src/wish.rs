@@ -5,7 +5,7 @@ use keyloom_schema::{Predicate, Table};
 
 use crate::error::Error;
 use crate::planner::Asked;
-use crate::query::Query;
+use crate::query::{OrderBy, Query};
 
 /// What an index must be like to serve a query: columns in any order, and behind them one of several tails.
 ///
@@ -29,7 +29,8 @@ use crate::query::Query;
 pub struct Wish {
     /// The columns that are fixed to values. They come first, in any order and direction.
     pub fixed: Vec<String>,
-    /// What may stand behind them: the order that is asked for, or one range, or nothing.
+    /// What may stand behind them: the order that is asked for, or one range, or nothing. A fixed column that a tail
+    /// names stands there instead: with several values its place matters for the order.
     pub tails: Vec<Vec<Wanted>>,
 }
 
@@ -81,14 +82,28 @@ impl Wish {
             }
         }
         ranges.retain(|name| !fixed.contains(name));
-        let ordered = asked
-            .order
-            .iter()
-            .filter(|one| !fixed.contains(&one.field))
-            .map(|one| Wanted { field: one.field.clone(), order: Some((one.direction, one.nulls)) });
-        let mut tails: Vec<Vec<Wanted>> = vec![ordered.collect()];
+        let has_one_value = |field: &String| {
+            let one = |condition: &Predicate| match condition {
+                Predicate::In { field: named, values } => named == field && values.len() == 1,
+                Predicate::IsNull { field: named } => named == field,
+                _ => false,
+            };
+            asked.conditions.all.iter().any(one)
+        };
+        let ordered = |stands_before: &dyn Fn(&String) -> bool| {
+            let behind = asked.order.iter().filter(|one| !stands_before(&one.field));
+            let wanted =
+                |one: &OrderBy| Wanted { field: one.field.clone(), order: Some((one.direction, one.nulls)) };
+            behind.map(wanted).collect::<Vec<_>>()
+        };
+        let mut tails = vec![ordered(&|field| fixed.contains(field)), ordered(&has_one_value)];
         tails.extend(ranges.into_iter().map(|field| vec![Wanted { field, order: None }]));
         tails.push(Vec::new());
         Self { fixed, tails }
+    }
+
+    /// The fixed columns that stand before a tail.
+    pub fn before<'a>(&'a self, tail: &'a [Wanted]) -> impl Iterator<Item = &'a String> {
+        self.fixed.iter().filter(|name| tail.iter().all(|wanted| wanted.field != **name))
     }
 }

@@ -117,6 +117,19 @@ fn lists_of_values_do_not_multiply_without_end() {
     assert!(most.explain().contains("5000 values of device would make more than 4096 spans"));
 }
 
+/// Rows of several values come in order only if the columns stand as the order has them.
+#[test]
+fn columns_with_several_values_stand_as_the_order_has_them() {
+    let orders =
+        Table::named("orders").column("id", "u64").column("a", "i64").column("b", "i64").column("c", "i64");
+    let orders = table(orders.key(["id"]));
+    let several = field("c").is_in([1, 2]).and(field("b").eq(3)).and(field("a").is_in([1, 2]));
+    let query = Query::new().filter(several).order_by_desc("a").order_by("b").order_by("c").limit(5);
+    let Err(Error::Refused(refusal)) = plan(&orders, &Statistics::default(), &query) else { unreachable!() };
+    let sql = "CREATE INDEX orders_by_b_a_c ON orders (b, a desc, c)";
+    assert_eq!(refusal.index.as_deref(), Some(sql));
+}
+
 /// A list that stands behind a free field bounds nothing, though each record is found by one of its elements.
 #[test]
 fn a_list_that_is_not_reached_does_not_bound() {
