@@ -5,32 +5,15 @@
 use std::ops::ControlFlow;
 
 use keyloom_key::{Span, Value};
-use keyloom_schema::{Document, Index, Table as Definition};
+use keyloom_schema::Document;
 use keyloom_store::{Direction, Limits, MemoryStore, Read, Wait};
 use keyloom_table::{Database, Error, Table};
 
+#[path = "../src/load/tests/records.rs"]
+mod records;
+use records::{record, table};
+
 const RECORDS: i64 = 5_000;
-
-fn table() -> Table<MemoryStore> {
-    let definition = Definition::named("t")
-        .column("a", "str")
-        .column("b", "i64")
-        .nullable("u", "i64")
-        .column("tags", "list(str)")
-        .key(["a", "b desc"])
-        .index(Index::on(["u"]).unique())
-        .index(Index::on(["tags", "b"]));
-    Database::open(MemoryStore::new()).wait().unwrap().create_table(definition).wait().unwrap()
-}
-
-/// Records in no order of their keys.
-fn record(number: i64) -> Document {
-    let tags = Value::list([format!("t{}", number % 7), format!("t{}", number % 3)]);
-    let record = Document::new().with("a", format!("a{}", number * 7_919 % 101)).with("b", number);
-    // Nulls are never in one another's way.
-    let unique = if number % 5 == 0 { Value::Null } else { number.into() };
-    record.with("u", unique).with("tags", tags).with("note", number * 2)
-}
 
 /// Every key and value of the store.
 fn bytes(table: &Table<MemoryStore>) -> Vec<(Vec<u8>, Vec<u8>)> {

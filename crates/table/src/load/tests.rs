@@ -3,35 +3,18 @@
 use std::ops::ControlFlow;
 
 use keyloom_key::{Span, Value};
-use keyloom_schema::{Document, Index, Table as Definition};
+use keyloom_schema::{Document, Index};
 use keyloom_store::{Direction, Limits, MemoryStore, Read, Wait};
 
 use super::Group;
 use crate::{Database, Error, Table};
 
+mod records;
+use records::{record, table};
+
 const RECORDS: i64 = 3_000;
 /// So few that it takes many groups.
 const BYTES: usize = 40_000;
-
-fn table() -> Table<MemoryStore> {
-    let definition = Definition::named("t")
-        .column("a", "str")
-        .column("b", "i64")
-        .nullable("u", "i64")
-        .column("tags", "list(str)")
-        .key(["a", "b desc"])
-        .index(Index::on(["u"]).unique())
-        .index(Index::on(["tags", "b"]).covering(["u"]));
-    Database::open(MemoryStore::new()).wait().unwrap().create_table(definition).wait().unwrap()
-}
-
-/// Records in no order of their keys.
-fn record(number: i64) -> Document {
-    let tags = Value::list([format!("t{}", number % 7), format!("t{}", number % 3)]);
-    let record = Document::new().with("a", format!("a{}", number * 7_919 % 101)).with("b", number);
-    let unique = if number % 5 == 0 { Value::Null } else { number.into() };
-    record.with("u", unique).with("tags", tags)
-}
 
 fn load(table: &Table<MemoryStore>, records: impl Iterator<Item = Document>) -> Result<u64, Error> {
     let add = |group: &mut Group<'_>, document| group.add(document);
