@@ -326,17 +326,22 @@ impl World<'_> {
                 table = with;
             }
         }
-        let mut answers = self.answers(&table)?;
-        let mut kept = Vec::new();
-        for (layout, index) in chosen.into_iter().rev() {
-            let without = table.without_index(index.name());
-            match self.unless_missed(&without, &answers, Served::is_much_worse_than)? {
-                None => kept.push((layout, index)),
-                Some(others) => (table, answers) = (without, others),
+        let (mut answers, mut kept) = (self.answers(&table)?, chosen);
+        // Once more when one has gone: queries may go other ways since, and miss less.
+        loop {
+            let before = kept.len();
+            for at in (0..before).rev() {
+                let Some((_, index)) = kept.get(at) else { continue };
+                let without = table.without_index(index.name());
+                if let Some(others) = self.unless_missed(&without, &answers, Served::is_much_worse_than)? {
+                    (table, answers) = (without, others);
+                    kept.remove(at);
+                }
+            }
+            if kept.len() == before {
+                return Ok((table, kept));
             }
         }
-        kept.reverse();
-        Ok((table, kept))
     }
 
     /// How queries are answered without an index; nothing if one of them is answered worse.

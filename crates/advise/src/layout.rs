@@ -35,24 +35,34 @@ pub(crate) struct Slot {
 pub(crate) struct Layout(pub(crate) Vec<Vec<Slot>>);
 
 impl Layout {
-    /// The layouts that grant a wish, one for each of its tails.
+    /// The layouts that grant a wish, one for each of its tails; and then those in which the fixed columns stand as the
+    /// query names them, because where they have several values their places may matter for the order.
     pub(crate) fn of(wish: &Wish) -> Vec<Self> {
         let one = |tail: &Vec<Wanted>| {
-            let slot = |name: &String| Slot { name: name.clone(), role: Role::Equal, order: None };
-            let fixed: Vec<Slot> = wish.before(tail).map(slot).collect();
+            let fixed = wish.before(tail).map(|name| (name, Role::Equal, None));
             let tail = tail.iter().map(|wanted| {
                 let role = if wanted.order.is_some() { Role::Order } else { Role::Range };
-                vec![Slot { name: wanted.field.clone(), role, order: wanted.order }]
+                (&wanted.field, role, wanted.order)
             });
-            Self([fixed].into_iter().chain(tail).filter(|group| !group.is_empty()).collect())
+            let slots =
+                fixed.chain(tail).map(|(name, role, order)| vec![Slot { name: name.clone(), role, order }]);
+            Self(slots.collect())
         };
+        let placed: Vec<Self> = wish.tails.iter().map(one).filter(|layout| !layout.0.is_empty()).collect();
         let mut layouts: Vec<Self> = Vec::new();
-        for layout in wish.tails.iter().map(one).filter(|layout| !layout.0.is_empty()) {
+        for layout in placed.iter().map(Self::opened).chain(placed.iter().cloned()) {
             if !layouts.contains(&layout) {
                 layouts.push(layout);
             }
         }
         layouts
+    }
+
+    /// The same with the columns that are fixed in one group.
+    fn opened(&self) -> Self {
+        let (fixed, tail): (Vec<_>, Vec<_>) =
+            self.0.iter().cloned().partition(|group| group.iter().all(|slot| slot.role == Role::Equal));
+        Self([fixed.concat()].into_iter().chain(tail).filter(|group| !group.is_empty()).collect())
     }
 
     /// The same, read from its other end.

@@ -109,8 +109,8 @@ proptest! {
             if let (9, _, Some(own)) = badness(&table, &statistics, query) {
                 let mut alone = Table::from_sql(&format!("{}{own};", table.to_sql())).unwrap();
                 alone.number_trees(1);
-                let own = badness(&alone, &statistics, query).0;
-                prop_assert!(bad <= own, "{:?}: {} and not {}", query, bad, own);
+                let best = badness(&alone, &statistics, query).0;
+                prop_assert!(bad <= best, "{:?}: {} and not {} by {}: {:?}", query, bad, best, own, advice);
             }
         }
         for (number, proposal) in advice.create.iter().enumerate() {

@@ -10,7 +10,7 @@ use keyloom_schema::{Document, Index, Table as Definition};
 use keyloom_store::{Direction, Limits, MemoryStore, Read, Wait};
 use keyloom_table::Database;
 
-const PAGE: &str = include_str!("../../../VALUE_FORMAT.md");
+const PAGE: &str = include_str!("../../../../VALUE_FORMAT.md");
 
 #[test]
 fn the_page_shows_what_lies_in_a_store() {

@@ -1,6 +1,6 @@
 //! Files of earlier versions open, with every type of value and every kind of index: `tests/fixtures` at the root.
 //!
-//! `KEYLOOM_REWRITE=1 cargo test -p keyloom-table --test fixture` writes the file of this version anew.
+//! `KEYLOOM_REWRITE=1 cargo test -p keyloom-table --test table fixture` writes the file of this version anew.
 
 // LMDB writes numbers as the machine has them: a file moves between machines of one kind.
 #![cfg(all(target_endian = "little", target_pointer_width = "64"))]

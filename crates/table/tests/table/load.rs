@@ -9,7 +9,7 @@ use keyloom_schema::Document;
 use keyloom_store::{Direction, Limits, MemoryStore, Read, Wait};
 use keyloom_table::{Database, Error, Table};
 
-#[path = "../src/load/tests/records.rs"]
+#[path = "../../src/load/tests/records.rs"]
 mod records;
 use records::{record, table};
 

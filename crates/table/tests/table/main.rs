@@ -1,0 +1,16 @@
+//! What tables promise. One program: the stores and the tables are compiled for it once.
+
+mod bounds;
+mod budgets;
+mod cases;
+mod fixture;
+mod indexes;
+mod inspect;
+mod keyspace;
+mod load;
+mod loader;
+mod placement;
+mod plain_index;
+mod regressions;
+mod reopened;
+mod transactions;
