@@ -11,8 +11,12 @@ use std::process::{Command, Stdio};
 
 use keyloom_testkit::sqlite::{Case, Common, Step};
 use rusqlite::Connection;
-use rusqlite::types::Value as Lite;
 use serde_json::{Map, Value as Json};
+
+// As the library's answers are held against them.
+#[path = "../../../crates/sql/tests/sql/sqlite/answers.rs"]
+mod sqlite;
+use sqlite::ask_sqlite;
 
 /// Rows of a query.
 type Rows = Vec<Vec<Common>>;
@@ -49,23 +53,6 @@ fn ours(value: &Json) -> Common {
         Json::String(text) => Common::Text(text.clone()),
         other => panic!("{other}"),
     }
-}
-
-fn theirs(value: Lite) -> Common {
-    match value {
-        Lite::Null => Common::Null,
-        Lite::Integer(value) => Common::Number(value as f64),
-        Lite::Real(value) => Common::Number(value),
-        Lite::Text(text) => Common::Text(text),
-        Lite::Blob(_) => panic!("no blobs were asked for"),
-    }
-}
-
-fn ask_sqlite(sqlite: &Connection, query: &str) -> Rows {
-    let mut statement = sqlite.prepare(query).unwrap();
-    let columns = statement.column_count();
-    let rows = statement.query_map([], |row| (0..columns).map(|at| row.get(at).map(theirs)).collect());
-    rows.unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 /// The rows of each query, which the script ends with a row that says so.

@@ -12,7 +12,9 @@ use keyloom_table::Database;
 use keyloom_testkit::Weak;
 use keyloom_testkit::sqlite::{Case, Common, Step};
 use rusqlite::Connection;
-use rusqlite::types::Value as Lite;
+
+mod answers;
+use answers::ask_sqlite;
 
 fn ours(value: &Value<'_>) -> Common {
     match value {
@@ -24,23 +26,6 @@ fn ours(value: &Value<'_>) -> Common {
         Value::Str(text) => Common::Text(text.to_string()),
         other => panic!("{other:?}"),
     }
-}
-
-fn theirs(value: Lite) -> Common {
-    match value {
-        Lite::Null => Common::Null,
-        Lite::Integer(value) => Common::Number(value as f64),
-        Lite::Real(value) => Common::Number(value),
-        Lite::Text(text) => Common::Text(text),
-        Lite::Blob(_) => panic!("no blobs were asked for"),
-    }
-}
-
-fn ask_sqlite(sqlite: &Connection, query: &str) -> Vec<Vec<Common>> {
-    let mut statement = sqlite.prepare(query).unwrap();
-    let columns = statement.column_count();
-    let rows = statement.query_map([], |row| (0..columns).map(|at| row.get(at).map(theirs)).collect());
-    rows.unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 fn ask_us<S: Store>(session: &mut Session<S>, query: &str) -> Vec<Vec<Common>> {
