@@ -254,8 +254,8 @@ fn a_small_part_needs_no_index_and_a_large_one_does() {
 fn columns_with_several_values_stand_as_the_order_has_them() {
     let table = orders(ORDERS);
     let several = field("city").is_in(["C1", "C2"]).and(field("status").is_in(["open", "paid"]));
-    let query = |one, two| Query::new().filter(several.clone()).order_by(one).order_by_desc(two).limit(5);
-    let advice = advice(&table, &[query("status", "city")]);
+    let query = Query::new().filter(several).order_by("status").order_by_desc("city").limit(5);
+    let advice = advice(&table, &[query]);
     assert_eq!(created(&advice), ["CREATE INDEX orders_by_status_city ON orders (status, city DESC)"]);
     assert!(matches!(advice.queries[0].1, Served::By { class: Class::Output, sorted: false, .. }));
 }
