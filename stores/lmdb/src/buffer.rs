@@ -160,10 +160,7 @@ impl Buffer {
     }
 
     /// What is in the file now, and what is to be seen in front of it.
-    pub(crate) fn look<'e>(
-        &self,
-        engine: &'e Engine,
-    ) -> Result<(RoTxn<'e, WithoutTls>, Option<View>), Error> {
+    pub(crate) fn look(&self, engine: &Engine) -> Result<(RoTxn<'static, WithoutTls>, Option<View>), Error> {
         // What leaves the buffer after this look is in the file before the next.
         if !self.occupied.load(Ordering::Acquire) {
             return Ok((engine.read()?, None));
@@ -210,8 +207,10 @@ impl Buffer {
         }
         let conditions = batch.conditions_after(guard.sequence);
         if !conditions.is_empty() {
-            let front = Front { view: guard.view(guard.sequence), engine, txn: &*engine.read()? };
+            let txn = engine.read()?;
+            let front = Front { view: guard.view(guard.sequence), engine, txn: &txn };
             check(&front, conditions)?;
+            engine.parked.put(txn);
         }
         let sequence = Sequence(guard.sequence.0 + 1);
         let state = &mut *guard;

@@ -14,6 +14,7 @@ use keyloom_store::{Direction, Error, Limits, Look, Now, Page, Sequence, sealed}
 use crate::config::Options;
 use crate::error::{engine, file};
 use crate::log::Salts;
+use crate::parked::Parked;
 use crate::scan;
 use crate::store::MAX_KEY;
 use crate::view::View;
@@ -34,6 +35,7 @@ pub(crate) struct Engine {
     pub(crate) data: Database<Bytes, Bytes>,
     pub(crate) meta: Database<Bytes, Bytes>,
     newest: Arc<Newest>,
+    pub(crate) parked: Arc<Parked>,
 }
 
 /// The newest of LMDB's transactions whose sequence was looked up, so that it need not be again.
@@ -57,12 +59,23 @@ impl Engine {
         if created && let Some(folder) = path.parent() {
             sync_folder(folder)?;
         }
-        Ok(Self { env, data, meta, newest: Arc::default() })
+        Ok(Self { env, data, meta, newest: Arc::default(), parked: Arc::default() })
     }
 
-    /// The newest state that is in the file.
-    pub(crate) fn read(&self) -> Result<RoTxn<'_, WithoutTls>, Error> {
-        self.env.read_txn().map_err(engine)
+    /// The newest state that is in the file. Who has read it may [park](Parked::put) it.
+    pub(crate) fn read(&self) -> Result<RoTxn<'static, WithoutTls>, Error> {
+        if let Some(txn) = self.parked.take()
+            && txn.id() == self.env.info().last_txn_id
+        {
+            return Ok(txn);
+        }
+        match self.env.clone().static_read_txn() {
+            Err(heed::Error::Mdb(heed::MdbError::ReadersFull)) => {
+                self.parked.clear();
+                self.env.clone().static_read_txn().map_err(engine)
+            }
+            begun => begun.map_err(engine),
+        }
     }
 
     pub(crate) fn get<T>(

@@ -38,6 +38,7 @@ mod generation;
 mod lock;
 mod log;
 mod logger;
+mod parked;
 mod part;
 mod room;
 mod scan;

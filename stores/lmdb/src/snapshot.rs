@@ -113,6 +113,9 @@ pub struct LmdbSnapshot {
 impl Drop for LmdbSnapshot {
     fn drop(&mut self) {
         self.store.snapshots().living().held.remove(&self.number);
+        if let Some((txn, _)) = self.held.lock().take() {
+            self.store.park(txn);
+        }
     }
 }
 

@@ -17,7 +17,6 @@ use tokio::sync::oneshot;
 use crate::buffer::{Admission, Buffer, Promise};
 use crate::config::{LogOptions, Options};
 use crate::engine::Engine;
-use crate::error::engine;
 use crate::lock::{Hold, WriterLock};
 use crate::log;
 use crate::logger;
@@ -97,25 +96,38 @@ impl LmdbStore {
     }
 
     /// The newest state that is in the file, and what is in memory in front of it.
-    fn look(&self) -> Result<(RoTxn<'_, WithoutTls>, Option<View>), Error> {
-        match &self.shared.buffer {
-            None => Ok((self.engine().read()?, None)),
-            Some(buffer) => buffer.look(self.engine()),
+    fn look<T>(
+        &self,
+        read: impl FnOnce(&Engine, &RoTxn<'_>, Option<&View>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let engine = self.engine();
+        let (txn, view) = match &self.shared.buffer {
+            None => (engine.read()?, None),
+            Some(buffer) => buffer.look(engine)?,
+        };
+        let found = read(engine, &txn, view.as_ref());
+        self.park(txn);
+        found
+    }
+
+    /// Leaves a transaction to the next who reads.
+    pub(crate) fn park(&self, txn: RoTxn<'static, WithoutTls>) {
+        if self.engine().parked.put(txn) {
+            // Only to wake the thread: it sees how long it may sleep.
+            let _ = self.shared.requests.send(Request::Parked);
         }
     }
 
     /// The state that a snapshot begins with.
     pub(crate) fn keep(&self) -> Result<(RoTxn<'static, WithoutTls>, Option<View>), Error> {
-        let begin = || self.engine().env.clone().static_read_txn().map_err(engine);
         match &self.shared.buffer {
-            None => Ok((begin()?, None)),
-            Some(buffer) => buffer.keep(begin),
+            None => Ok((self.engine().read()?, None)),
+            Some(buffer) => buffer.keep(|| self.engine().read()),
         }
     }
 
     fn get_now<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
-        let (txn, view) = self.look()?;
-        self.engine().get_in(&txn, view.as_ref(), key, look)
+        self.look(|engine, txn, view| engine.get_in(txn, view, key, look))
     }
 
     fn get_many_now<K: AsRef<[u8]>>(
@@ -123,8 +135,7 @@ impl LmdbStore {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Error> {
-        let (txn, view) = self.look()?;
-        self.engine().get_many_in(&txn, view.as_ref(), keys, look)
+        self.look(|engine, txn, view| engine.get_many_in(txn, view, keys, look))
     }
 
     fn scan_now(
@@ -134,8 +145,7 @@ impl LmdbStore {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
-        let (txn, view) = self.look()?;
-        self.engine().page_in(&txn, view.as_ref(), span, direction, limits, look)
+        self.look(|engine, txn, view| engine.page_in(txn, view, span, direction, limits, look))
     }
 
     fn sequence_now(&self) -> Result<Sequence, Error> {

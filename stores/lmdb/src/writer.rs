@@ -43,6 +43,8 @@ pub(crate) enum Request {
     Flush(oneshot::Sender<Result<(), Error>>),
     /// That it is time to flush, before the interval is over.
     Nudge,
+    /// That a transaction was [parked](crate::parked), which has to be let go.
+    Parked,
 }
 
 /// A commit that waits.
@@ -134,12 +136,16 @@ impl Writer {
         let mut shift = Shift::default();
         loop {
             let wait = match &shift.turn {
-                None => self.snapshots.pause(),
+                None => self.snapshots.pause().min(self.engine.parked.pause()),
                 Some(Turn { due, .. }) => due.saturating_duration_since(Instant::now()).min(GLANCE),
             };
             let request = inbox.next(wait);
             self.snapshots.expire(&self.engine);
+            if !matches!(request, Ok(Request::Parked)) {
+                self.engine.parked.clear();
+            }
             match request {
+                Ok(Request::Parked) => {}
                 Err(RecvTimeoutError::Timeout) if !self.is_time(&mut shift) => {
                     if let (Some(Gathering { buffer, .. }), Some(_)) = (&self.buffer, &shift.turn) {
                         buffer.sort();

@@ -1,4 +1,4 @@
-//! LMDB by hand: no checksums. Every read begins a transaction of its own, as Keyloom's do.
+//! LMDB by hand: no checksums. Every read begins a transaction of its own, so that it sees the newest state.
 
 use std::ops::Bound;
 use std::path::Path;
