@@ -24,6 +24,7 @@ use keyloom_store::{Batch, Direction, Sequence};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::arena::{Arena, Place};
+use crate::prefetch::fetch;
 
 /// Whole commits, one after the other.
 #[derive(Debug)]
@@ -35,7 +36,25 @@ pub(crate) struct Generation {
     pub(crate) log: usize,
 }
 
-type Order = BTreeMap<Box<[u8]>, u32>;
+type Order = BTreeMap<Ordered, u32>;
+
+/// A key in the order. Its first bytes stand where the tree has it, so that most comparisons look nowhere else.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ordered {
+    /// With zeros behind a shorter key: among those that are equal here, the keys themselves decide.
+    head: [u64; 3],
+    key: Box<[u8]>,
+}
+
+impl From<&[u8]> for Ordered {
+    fn from(key: &[u8]) -> Self {
+        let mut head = [0; 24];
+        head.iter_mut().zip(key).for_each(|(place, byte)| *place = *byte);
+        let (words, _) = head.as_chunks();
+        let mut words = words.iter().map(|word| u64::from_be_bytes(*word));
+        Self { head: std::array::from_fn(|_| words.next().unwrap_or(0)), key: key.into() }
+    }
+}
 
 /// The rows of a generation.
 #[derive(Default)]
@@ -136,14 +155,14 @@ impl Sorted<'_> {
     /// The newest versions, in the order of their keys.
     pub(crate) fn newest(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         let newest = |number| self.rows.at(self.rows.numbered(number)?, Sequence(u64::MAX));
-        self.order.iter().filter_map(move |(key, number)| Some((&**key, newest(*number)?)))
+        self.order.iter().filter_map(move |(ordered, number)| Some((&*ordered.key, newest(*number)?)))
     }
 
     /// What there is of a span at this time; `None` if nothing.
     pub(crate) fn ahead(&self, span: &Span, direction: Direction, time: Sequence) -> Option<Ahead<'_>> {
-        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = span.bounds();
-        let order = self.order.range::<[u8], _>(bounds);
-        order.clone().next().is_some().then_some(Ahead { rows: &self.rows, order, direction, time })
+        let (start, end): (Bound<&[u8]>, Bound<&[u8]>) = span.bounds();
+        let order = self.order.range((start.map(Ordered::from), end.map(Ordered::from)));
+        order.clone().next().is_some().then(|| Ahead::new(&self.rows, order, direction, time))
     }
 }
 
@@ -213,7 +232,7 @@ impl Rows {
     }
 
     /// Copies of the keys from this number on.
-    fn keys_from(&self, number: usize) -> Vec<(Box<[u8]>, u32)> {
+    fn keys_from(&self, number: usize) -> Vec<(Ordered, u32)> {
         let keys = self.keys.iter().zip(0..).skip(number);
         keys.map(|(key, number)| (self.bytes.get(key.place).into(), number)).collect()
     }
@@ -272,9 +291,48 @@ fn spread(tag: u32) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Ahead<'a> {
     rows: &'a Rows,
-    order: Range<'a, Box<[u8]>, u32>,
+    order: Range<'a, Ordered, u32>,
+    /// The same some rows further on: what is known of a row has to be in the cache before its value can be fetched.
+    values: Range<'a, Ordered, u32>,
+    keys: Range<'a, Ordered, u32>,
     direction: Direction,
     time: Sequence,
+}
+
+/// How many rows before they are needed values are fetched into the cache, and keys before them.
+const FETCHED: usize = 3;
+
+impl<'a> Ahead<'a> {
+    fn new(rows: &'a Rows, order: Range<'a, Ordered, u32>, direction: Direction, time: Sequence) -> Self {
+        let (values, keys) = (order.clone(), order.clone());
+        let mut ahead = Self { rows, order, values, keys, direction, time };
+        (0..2 * FETCHED).for_each(|_| ahead.fetch_key());
+        (0..FETCHED).for_each(|_| ahead.fetch_value());
+        ahead
+    }
+
+    fn fetch_key(&mut self) {
+        if let Some((Ordered { key, .. }, number)) = step(&mut self.keys, self.direction) {
+            fetch(key);
+            fetch(self.rows.numbered(*number).map(std::slice::from_ref).unwrap_or_default());
+        }
+    }
+
+    fn fetch_value(&mut self) {
+        let number = step(&mut self.values, self.direction).map(|(_, number)| *number);
+        let value = number.and_then(|number| self.rows.numbered(number)?.newest.value);
+        if let Some(value) = value {
+            fetch(self.rows.bytes.get(value));
+        }
+    }
+}
+
+/// The next row of a range.
+fn step<'a>(order: &mut Range<'a, Ordered, u32>, direction: Direction) -> Option<(&'a Ordered, &'a u32)> {
+    match direction {
+        Direction::Forward => order.next(),
+        Direction::Backward => order.next_back(),
+    }
 }
 
 impl<'a> Iterator for Ahead<'a> {
@@ -282,10 +340,9 @@ impl<'a> Iterator for Ahead<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let (key, number) = match self.direction {
-                Direction::Forward => self.order.next()?,
-                Direction::Backward => self.order.next_back()?,
-            };
+            let (Ordered { key, .. }, number) = step(&mut self.order, self.direction)?;
+            self.fetch_key();
+            self.fetch_value();
             if let Some(value) = self.rows.at(self.rows.numbered(*number)?, self.time) {
                 return Some((key, value));
             }

@@ -40,6 +40,7 @@ mod log;
 mod logger;
 mod parked;
 mod part;
+mod prefetch;
 mod room;
 mod scan;
 mod snapshot;

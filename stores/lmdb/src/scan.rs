@@ -8,6 +8,7 @@ use keyloom_key::Span;
 use keyloom_store::{Counter, Direction, Error, Limits, Page, sealed};
 
 use crate::error::engine;
+use crate::prefetch::Pages;
 use crate::store::MAX_KEY;
 
 /// A key and its value as they lie in the file.
@@ -26,9 +27,10 @@ pub(crate) fn page<'t>(
     if span.is_empty() {
         return Ok(counter.finished());
     }
-    let range = bounds(span);
+    let (range, mut pages) = (bounds(span), Pages::default());
     let mut row = |found: heed::Result<Row<'t>>| -> Result<ControlFlow<&'t [u8]>, Error> {
         let (key, sealed) = found.map_err(engine)?;
+        pages.read(key, direction);
         let value = sealed::open(key, sealed)?;
         let more = counter.count(key, value);
         let go_on = look(key, value).is_continue() && more;

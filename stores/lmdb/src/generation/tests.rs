@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use keyloom_key::Span;
 use keyloom_store::{Batch, Direction, Sequence};
 
-use super::{Generation, hash};
+use super::{Generation, Ordered, hash};
 
 #[test]
 fn a_version_is_seen_from_its_commit_on_and_kept_while_it_is_needed() {
@@ -89,4 +89,24 @@ fn a_span_is_walked_both_ways_at_its_time() {
     assert_eq!(keys(Direction::Backward, 4), Some(vec![b"c".as_slice(), b"b"]));
     assert_eq!(keys(Direction::Backward, 2), Some(vec![b"b".as_slice()]));
     assert!(rows.ahead(&Span::prefix("x"), Direction::Forward, Sequence(4)).is_none());
+}
+
+/// About as long as what the order has of a key in itself, and all that can stand around its end.
+#[test]
+fn keys_in_the_order_compare_as_their_bytes() {
+    let mut keys = vec![Vec::new()];
+    for shared in [0, 7, 20, 21, 22, 23, 24, 25] {
+        let mut longer = vec![vec![1; shared]];
+        for _ in 0..4 {
+            keys.extend(longer.iter().cloned());
+            let next = |key: &Vec<u8>| [0, 1, 0xFF].map(|byte| [key.as_slice(), &[byte]].concat());
+            longer = longer.iter().flat_map(next).collect();
+        }
+    }
+    for one in &keys {
+        for other in &keys {
+            let ordered = Ordered::from(one.as_slice()).cmp(&Ordered::from(other.as_slice()));
+            assert_eq!(ordered, one.cmp(other), "{one:?} {other:?}");
+        }
+    }
 }
