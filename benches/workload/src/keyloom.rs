@@ -14,6 +14,9 @@ use crate::{Ask, Error, Order, Reads, Tally, Writes};
 #[derive(Debug)]
 pub struct Keyloom<S> {
     orders: Table<S>,
+    /// The numbers of the columns that are read.
+    amount: u16,
+    note: u16,
 }
 
 /// The table as the composite-key specification has it: the key, an amount and a status.
@@ -54,18 +57,14 @@ pub(crate) fn key(order: &Order) -> [Value<'_>; 3] {
     [order.user.as_ref().into(), order.date().into(), order.id.into()]
 }
 
-fn look(row: &Row<'_>, tally: &mut Tally) -> Result<(), keyloom::Error> {
-    if let (Value::Int(amount), Value::Str(note)) = (row.get("amount")?, row.get("note")?) {
-        tally.add(amount, note.as_bytes());
-    }
-    Ok(())
-}
-
 impl<S: Store> Keyloom<S> {
     /// A database with the table, which is made if it is not there.
     pub fn open(store: S) -> Result<Self, Error> {
         let orders = Database::open(store).wait()?.open_table(definition()).wait()?;
-        Ok(Self { orders })
+        let table = orders.definition()?;
+        let id = |name| table.column(name).map(|column| column.id).ok_or("the table is another");
+        let (amount, note) = (id("amount")?, id("note")?);
+        Ok(Self { orders, amount, note })
     }
 
     /// Loads orders that come in no order.
@@ -105,8 +104,17 @@ impl<S: Store> Keyloom<S> {
         Ok(())
     }
 
+    fn look(&self, row: &Row<'_>, tally: &mut Tally) -> Result<(), keyloom::Error> {
+        if let (Value::Int(amount), Value::Str(note)) =
+            (row.get_by_id(self.amount)?, row.get_by_id(self.note)?)
+        {
+            tally.add(amount, note.as_bytes());
+        }
+        Ok(())
+    }
+
     fn each(&self, query: &Query, tally: &mut Tally) -> Result<(), Error> {
-        let visit = |row: &Row<'_>| look(row, tally).map(ControlFlow::Continue);
+        let visit = |row: &Row<'_>| self.look(row, tally).map(ControlFlow::Continue);
         self.orders.each(query, visit).wait()?;
         Ok(())
     }
@@ -116,7 +124,7 @@ impl<S: Store> Reads for Keyloom<S> {
     fn get(&self, orders: &[Order]) -> Result<Tally, Error> {
         let mut tally = Tally::default();
         for order in orders {
-            self.orders.get_with(key(order), |row| look(row, &mut tally)).wait()?;
+            self.orders.get_with(key(order), |row| self.look(row, &mut tally)).wait()?;
         }
         Ok(tally)
     }

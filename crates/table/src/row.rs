@@ -82,6 +82,15 @@ impl<'a> Row<'a> {
         self.value(name).map_err(Error::Schema)
     }
 
+    /// The value of the column with this [number](keyloom_schema::Column::id); null if the record has none.
+    ///
+    /// For those who read many rows: a name has to be looked for in each.
+    #[inline]
+    pub fn get_by_id(&self, id: u16) -> Result<Value<'_>, Error> {
+        self.declared(id, || self.table.column_by_id(id).map(|column| column.name.as_str()))
+            .map_err(Error::Schema)
+    }
+
     /// Whether it has fields that the table did not declare when it was written.
     pub fn has_undeclared(&self) -> bool {
         self.payload.has_undeclared()
@@ -113,6 +122,27 @@ impl<'a> Row<'a> {
         Ok(document)
     }
 
+    /// The value of the column with this number, and `name` if it must be asked for.
+    #[inline]
+    fn declared<'n>(
+        &self,
+        id: u16,
+        name: impl FnOnce() -> Option<&'n str>,
+    ) -> Result<Value<'_>, keyloom_schema::Error> {
+        // The payload first: what is in it too is the same, and most fields that are asked for are in no key.
+        if let Some(field) = self.payload.find(id)? {
+            return field.read();
+        }
+        let parts = self.tree.parts();
+        let part = parts.iter().position(|part| part.column == id && part.is_exact() && !part.many);
+        match (part, name()) {
+            (Some(index), _) => Ok(self.key_values()?.get(index).map_or(Value::Null, Value::borrowed)),
+            // A record from before the column was declared has the field by its name.
+            (None, Some(name)) => Ok(self.payload.get_unknown(name)?.unwrap_or(Value::Null)),
+            (None, None) => Ok(Value::Null),
+        }
+    }
+
     fn key_values(&self) -> Result<&[Value<'a>], keyloom_schema::Error> {
         if let Some(values) = self.values.get() {
             return Ok(values);
@@ -132,19 +162,9 @@ pub(crate) struct Stored {
 
 impl Source for Row<'_> {
     fn value(&self, name: &str) -> Result<Value<'_>, keyloom_schema::Error> {
-        let Some(column) = self.table.column(name) else {
-            return Ok(self.payload.get_unknown(name)?.unwrap_or(Value::Null));
-        };
-        // The payload first: what is in it too is the same, and most fields that are asked for are in no key.
-        if let Some(field) = self.payload.find(column.id)? {
-            return field.read();
-        }
-        let parts = self.tree.parts();
-        let part = parts.iter().position(|part| part.column == column.id && part.is_exact() && !part.many);
-        match part {
-            // A record from before the column was declared has the field by its name.
+        match self.table.column(name) {
             None => Ok(self.payload.get_unknown(name)?.unwrap_or(Value::Null)),
-            Some(index) => Ok(self.key_values()?.get(index).map_or(Value::Null, Value::borrowed)),
+            Some(column) => self.declared(column.id, || Some(name)),
         }
     }
 

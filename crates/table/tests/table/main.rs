@@ -13,4 +13,5 @@ mod placement;
 mod plain_index;
 mod regressions;
 mod reopened;
+mod rows;
 mod transactions;
