@@ -133,6 +133,28 @@ impl Batch {
         self.places.push(Place { piece, start, key: key.len(), value: value.map(<[u8]>::len) });
     }
 
+    /// Adds a value for a key that `write` appends; nothing is added if it fails.
+    pub fn write_with<E>(
+        &mut self,
+        key: &[u8],
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.write(key, None);
+        let (Some(bytes), Some(place)) = (self.bytes.last_mut(), self.places.last_mut()) else {
+            return Ok(());
+        };
+        let start = place.start + place.key;
+        match write(bytes) {
+            Ok(()) => place.value = Some(bytes.len().saturating_sub(start)),
+            Err(error) => {
+                bytes.truncate(place.start);
+                self.places.pop();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds all that another batch has, behind what this one has. Its bytes are not copied.
     pub fn append(&mut self, other: Self) {
         self.held_at = None;

@@ -98,19 +98,19 @@ async fn replace(
     commits: Commits,
     applied: &mut Applied<'_>,
 ) -> Result<(), Error> {
-    let key = applied.key.clone();
+    let key = &applied.key;
     let entries = |document: Option<&Document>| match document {
         None => Ok(Vec::new()),
-        Some(document) => entries::all_entries(table, document, &key),
+        Some(document) => entries::all_entries(table, document, key),
     };
-    let state = |number: usize| table.indexes().get(number).map(|index| index.state());
     let (old, mut new) = (entries(before)?, entries(after)?);
+    let state = |number: usize| table.indexes().get(number).map(|index| index.state());
     new.retain(|(number, _)| state(*number).is_some_and(State::is_kept_up));
     for (number, entry) in &old {
         if new.iter().any(|(_, other)| other.key == entry.key) {
             continue;
         }
-        if commits == Commits::Record || is_own(read, table, *number, entry, &key).await? {
+        if commits == Commits::Record || is_own(read, table, *number, entry, &applied.key).await? {
             applied.writes.write(&entry.key, None);
         }
     }
@@ -121,11 +121,12 @@ async fn replace(
         make_room(read, table, *number, entry, now, applied).await?;
     }
     changed.iter().for_each(|(_, entry)| applied.writes.write(&entry.key, Some(&entry.value)));
-    let mut payload = Vec::with_capacity(128);
-    if let Some(document) = after {
-        entries::payload(table, document, &mut payload)?;
+    match after {
+        None => applied.writes.write(&applied.key, None),
+        Some(document) => {
+            applied.writes.write_with(&applied.key, |out| entries::payload(table, document, out))?;
+        }
     }
-    applied.writes.write(&key, after.map(|_| payload.as_slice()));
     Ok(())
 }
 

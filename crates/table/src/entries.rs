@@ -147,7 +147,13 @@ pub(crate) fn write_payload<'r>(
 pub(crate) struct Scratch {
     key: Vec<u8>,
     value: Vec<u8>,
-    covered: Vec<u8>,
+}
+
+impl Scratch {
+    /// With room for most entries: for those who use it a few times.
+    fn with_room() -> Self {
+        Self { key: Vec::with_capacity(96), value: Vec::with_capacity(96) }
+    }
 }
 
 /// Shows the entries of a record in an index: each key, its value, and whether another record with the same key is a
@@ -167,13 +173,13 @@ pub(crate) fn each_entry(
     }
     let tree = index.tree();
     let mut values = values_of(tree, record);
-    let Scratch { key, value, covered } = scratch;
-    covered.clear();
+    let Scratch { key, value } = scratch;
     let fields = index.covering().iter().filter_map(|id| {
         let column = table.column_by_id(*id)?;
         Some((*id, record.column(*id, &column.name)?))
     });
-    document::encode(table, fields, covered)?;
+    write_entry_value(primary_key, value);
+    document::encode(table, fields, value)?;
     let mut one = |values: &[Value<'_>], seen: Option<&mut Vec<Vec<u8>>>| -> Result<(), Error> {
         let declared = values.get(..tree.declared()).unwrap_or(values);
         let unique = index.is_unique() && !declared.contains(&Value::Null);
@@ -186,8 +192,8 @@ pub(crate) fn each_entry(
             }
             seen.push(key.clone());
         }
-        value.clear();
-        write_entry_value(unique, primary_key, covered, value);
+        // All entries of a record say the same but for their shape, which comes first.
+        value.iter_mut().take(1).for_each(|shape| *shape = if unique { DECLARED } else { WHOLE });
         visit(key, value, unique);
         Ok(())
     };
@@ -211,8 +217,8 @@ pub(crate) fn index_entries(
     document: &Document,
     primary_key: &[u8],
 ) -> Result<Vec<Entry>, Error> {
-    let (record, mut scratch, mut entries) = (Fields { table, document }, Scratch::default(), Vec::new());
-    each_entry(table, index, &record, primary_key, &mut scratch, |key, value, unique| {
+    let (record, mut entries) = (Fields { table, document }, Vec::new());
+    each_entry(table, index, &record, primary_key, &mut Scratch::with_room(), |key, value, unique| {
         entries.push(Entry { key: key.to_vec(), value: value.to_vec(), unique });
     })?;
     Ok(entries)
@@ -233,10 +239,15 @@ pub(crate) fn all_entries(
     document: &Document,
     primary_key: &[u8],
 ) -> Result<Vec<(usize, Entry)>, Error> {
-    let mut all = Vec::new();
+    if table.indexes().is_empty() {
+        return Ok(Vec::new());
+    }
+    let (record, mut scratch) = (Fields { table, document }, Scratch::with_room());
+    let mut all = Vec::with_capacity(table.indexes().len());
     for (number, index) in table.indexes().iter().enumerate() {
-        let entries = index_entries(table, index, document, primary_key)?;
-        all.extend(entries.into_iter().map(|entry| (number, entry)));
+        each_entry(table, index, &record, primary_key, &mut scratch, |key, value, unique| {
+            all.push((number, Entry { key: key.to_vec(), value: value.to_vec(), unique }));
+        })?;
     }
     Ok(all)
 }
@@ -245,13 +256,14 @@ pub(crate) fn all_entries(
 const WHOLE: u8 = 0;
 const DECLARED: u8 = 1;
 
-fn write_entry_value(unique: bool, primary_key: &[u8], covered: &[u8], out: &mut Vec<u8>) {
-    out.push(if unique { DECLARED } else { WHOLE });
+/// Makes `out` what an entry of a whole key says before the covered fields.
+fn write_entry_value(primary_key: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.push(WHOLE);
     // A key has 65,535 bytes at most in every store.
     let length = u16::try_from(primary_key.len()).unwrap_or(u16::MAX);
     out.extend_from_slice(&length.to_be_bytes());
     out.extend_from_slice(primary_key);
-    out.extend_from_slice(covered);
 }
 
 /// Says in an entry's value that its record lies in the tree of this number.

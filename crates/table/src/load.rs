@@ -268,22 +268,13 @@ pub(crate) struct Group<'t> {
     records: u64,
     /// Memory for one record.
     key: Vec<u8>,
-    payload: Vec<u8>,
     scratch: Scratch,
 }
 
 impl<'t> Group<'t> {
     pub(crate) fn of(table: &'t Definition, empty: bool) -> Self {
         let trees = vec![Batch::new(); 1 + table.indexes().len()];
-        Self {
-            table,
-            empty,
-            trees,
-            records: 0,
-            key: Vec::new(),
-            payload: Vec::new(),
-            scratch: Scratch::default(),
-        }
+        Self { table, empty, trees, records: 0, key: Vec::new(), scratch: Scratch::default() }
     }
 
     /// How many bytes its rows have.
@@ -342,7 +333,7 @@ impl<'t> Group<'t> {
         record: &impl Columns,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (mut key, mut payload) = (std::mem::take(&mut self.key), std::mem::take(&mut self.payload));
+        let mut key = std::mem::take(&mut self.key);
         let mut scratch = std::mem::take(&mut self.scratch);
         key.clear();
         entries::write_key(self.table, record, &mut key)?;
@@ -351,19 +342,30 @@ impl<'t> Group<'t> {
                 self.push(number + 1, entry, value, unique);
             })?;
         }
-        payload.clear();
-        write(&mut payload)?;
-        self.push(0, &key, &payload, true);
+        if let Some(records) = self.trees.first_mut() {
+            records.write_with(&key, write)?;
+        }
+        self.require_absent(0, &key);
         self.records += 1;
-        (self.key, self.payload, self.scratch) = (key, payload, scratch);
+        (self.key, self.scratch) = (key, scratch);
         Ok(())
     }
 
     /// Puts a row into a tree; `alone` says that no other may have its key.
     pub(crate) fn push(&mut self, tree: usize, key: &[u8], value: &[u8], alone: bool) {
-        let Some(tree) = self.trees.get_mut(tree) else { return };
-        tree.write(key, Some(value));
-        if alone && !self.empty {
+        if let Some(tree) = self.trees.get_mut(tree) {
+            tree.write(key, Some(value));
+        }
+        if alone {
+            self.require_absent(tree, key);
+        }
+    }
+
+    /// Refuses the load if a key of a tree is there already.
+    fn require_absent(&mut self, tree: usize, key: &[u8]) {
+        if !self.empty
+            && let Some(tree) = self.trees.get_mut(tree)
+        {
             *tree = std::mem::take(tree).require_absent(key);
         }
     }

@@ -36,6 +36,27 @@ proptest! {
     }
 
     #[test]
+    fn values_that_are_appended_are_values_that_were_given_and_one_that_fails_leaves_nothing(
+        writes in writes(),
+        failing in any::<u32>(),
+    ) {
+        let mut appended = Batch::new();
+        for (number, (key, value)) in writes.iter().enumerate() {
+            let fails = failing >> (number % 32) & 1 == 1;
+            let written = appended.write_with(key, |out| {
+                out.extend_from_slice(value.as_deref().unwrap_or_default());
+                if fails { Err(number) } else { Ok(()) }
+            });
+            prop_assert_eq!(written, if fails { Err(number) } else { Ok(()) });
+        }
+        let kept = writes.iter().enumerate().filter(|(number, _)| failing >> (number % 32) & 1 == 0);
+        let kept: Writes =
+            kept.map(|(_, (key, value))| (key.clone(), Some(value.clone().unwrap_or_default()))).collect();
+        prop_assert_eq!(&appended, &batch(&kept));
+        prop_assert_eq!(appended.size(), batch(&kept).size());
+    }
+
+    #[test]
     fn a_sorted_batch_is_in_the_order_of_keys_and_then_of_time(first in writes(), second in writes()) {
         let mut sorted = batch(&first);
         sorted.append(batch(&second));
