@@ -178,7 +178,7 @@ pub(crate) fn each_entry(
         let column = table.column_by_id(*id)?;
         Some((*id, record.column(*id, &column.name)?))
     });
-    write_entry_value(primary_key, value);
+    begin_entry_value(primary_key, value);
     document::encode(table, fields, value)?;
     let mut one = |values: &[Value<'_>], seen: Option<&mut Vec<Vec<u8>>>| -> Result<(), Error> {
         let declared = values.get(..tree.declared()).unwrap_or(values);
@@ -193,7 +193,9 @@ pub(crate) fn each_entry(
             seen.push(key.clone());
         }
         // All entries of a record say the same but for their shape, which comes first.
-        value.iter_mut().take(1).for_each(|shape| *shape = if unique { DECLARED } else { WHOLE });
+        if let Some(shape) = value.first_mut() {
+            *shape = if unique { DECLARED } else { WHOLE };
+        }
         visit(key, value, unique);
         Ok(())
     };
@@ -256,8 +258,8 @@ pub(crate) fn all_entries(
 const WHOLE: u8 = 0;
 const DECLARED: u8 = 1;
 
-/// Makes `out` what an entry of a whole key says before the covered fields.
-fn write_entry_value(primary_key: &[u8], out: &mut Vec<u8>) {
+/// Makes `out` what stands before the covered fields in the value of an entry, one with a whole key.
+fn begin_entry_value(primary_key: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.push(WHOLE);
     // A key has 65,535 bytes at most in every store.

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use heed::{RoTxn, WithoutTls};
@@ -67,7 +67,7 @@ impl Parked {
         // First: whoever parks one behind this says so again.
         self.any.store(false, Ordering::Relaxed);
         for Place(place) in &self.places {
-            *place.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
 
