@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use keyloom_key::{Timestamp, Value};
-use keyloom_schema::{Document, State, Table};
+use keyloom_schema::{Document, Index, State, Table};
 use keyloom_store::{Batch, Read};
 
 use crate::change::{Change, What, When};
-use crate::entries::{self, Entry, EntryValue, Fields};
+use crate::entries::{self, Entry, EntryValue, Fields, Scratch};
 use crate::error::Error;
 
 /// What a change does.
@@ -81,11 +81,30 @@ pub(crate) async fn apply<'c>(
     };
     let seen = visible.is_some();
     let mut applied = Applied { key, ..Applied::default() };
-    if after.is_some() || stored.is_some() {
-        replace(read, table, stored.as_ref(), after.as_deref(), now, commits, &mut applied).await?;
+    match (&stored, &after) {
+        (None, None) => {}
+        (None, Some(document)) if !table.indexes().iter().any(Index::is_unique) => {
+            add(table, document, &mut applied)?;
+        }
+        // Kept apart, so that a record that is new need not have room for it.
+        (before, after) => {
+            let (before, after) = (before.as_ref(), after.as_deref());
+            Box::pin(replace(read, table, before, after, now, commits, &mut applied)).await?;
+        }
     }
     (applied.before, applied.after) = (stored.filter(|_| seen), after);
     Ok(applied)
+}
+
+/// Adds the writes of a record that is new and whose entries nobody else can have.
+fn add(table: &Table, document: &Document, applied: &mut Applied<'_>) -> Result<(), Error> {
+    let Applied { key, writes, .. } = applied;
+    let mut scratch = Scratch::with_room();
+    for index in table.indexes().iter().filter(|index| index.state().is_kept_up()) {
+        let write = |entry: &[u8], value: &[u8], _| writes.write(entry, Some(value));
+        entries::each_entry(table, index, &Fields { table, document }, key, &mut scratch, write)?;
+    }
+    writes.write_with(key, |out| entries::payload(table, document, out))
 }
 
 /// Adds the writes that turn a record and its entries into another; what was is removed where it moves.

@@ -151,7 +151,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// With room for most entries: for those who use it a few times.
-    fn with_room() -> Self {
+    pub(crate) fn with_room() -> Self {
         Self { key: Vec::with_capacity(96), value: Vec::with_capacity(96) }
     }
 }
