@@ -219,14 +219,15 @@ impl Buffer {
             Promise::Synced => state.tail.append(&batch, sequence),
             Promise::Written => {
                 state.tail.append(&batch, sequence);
-                let records = [(state.tail.log, std::mem::take(&mut state.tail.bytes))];
+                let record = (state.tail.log, state.tail.bytes.as_slice());
                 let mut logs = self.logs();
-                let written = logs.as_mut().map_or(Ok(()), |logs| logs.append(&records, false));
+                let written = logs.as_mut().map_or(Ok(()), |logs| logs.append(&[record], false));
                 drop(logs);
                 if let Err(error) = written {
                     state.give_up();
                     return Err(same(&error));
                 }
+                state.tail.bytes.clear();
             }
         }
         self.occupied.store(true, Ordering::Release);
@@ -262,6 +263,7 @@ impl Buffer {
         if records.is_empty() {
             return 0;
         }
+        let records: Vec<_> = records.iter().map(|(log, bytes)| (*log, bytes.as_slice())).collect();
         let synced = self.logs().as_mut().map_or(Ok(()), |logs| logs.append(&records, true));
         let mut state = self.write();
         match &synced {

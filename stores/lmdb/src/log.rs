@@ -11,7 +11,10 @@
 //!
 //! A record's checksum goes on from the one before it, and the first from the salt: what a torn or an older write has left
 //! behind the last record is not taken for one. The logs are as long as they will be before they are written to: a sync
-//! of a file that grows takes three times as long.
+//! of a file that grows takes three times as long. Where small commits only have to be with the system they are written
+//! into a [map](map) of the log, which takes no call.
+
+mod map;
 
 use std::collections::hash_map::RandomState;
 use std::fs::File;
@@ -20,6 +23,7 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use keyloom_store::{Batch, Error, Sequence};
+use memmap2::MmapMut;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::engine::{Engine, sync_folder};
@@ -37,9 +41,14 @@ const FRONT: usize = 12;
 const DELETED: u32 = u32::MAX;
 /// How many bytes a log grows by, at least.
 const GROWTH: u64 = 1 << 20;
-/// How many zeros are written at once where a log grows. What is written as one, some file systems keep as one, and then go
-/// through all of it for every small write in it.
-const PAGE: [u8; 4096] = [0; 4096];
+/// What is written where a log grows, a part at a time.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+/// How many of them at once where calls follow: what is written as one, some file systems keep as one, and then go through
+/// all of it for every small call.
+const PAGE: usize = 4_096;
+/// The most bytes that are written into the map of a log. For more, a call costs less than what it writes, and says by
+/// itself that the disk is full.
+const SMALL: usize = 1 << 14;
 
 /// The salts of both logs, as the file has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -153,11 +162,15 @@ struct Log {
     length: u64,
     /// Where the system writes next.
     cursor: u64,
+    /// Whether it is to be mapped, and its map as far as it is long.
+    is_mapped: bool,
+    map: Option<MmapMut>,
 }
 
 impl Logs {
-    /// Opens the logs of a store, or makes them. Whatever is in them is written over.
-    pub(crate) fn open(store: &Path) -> Result<Self, Error> {
+    /// Opens the logs of a store, or makes them. Whatever is in them is written over. They are mapped where commits only
+    /// have to be `written` and a map is safe to write to.
+    pub(crate) fn open(store: &Path, written: bool) -> Result<Self, Error> {
         let mut created = false;
         let mut open = |number| {
             let path = path_of(store, number);
@@ -170,8 +183,10 @@ impl Logs {
                 .truncate(false)
                 .open(&path)
                 .map_err(failed)?;
-            let length = log.metadata().map_err(failed)?.len();
-            Ok::<_, Error>(Log { file: log, path: path.clone(), end: 0, length, cursor: 0 })
+            let is_mapped = written && map::is_safe(&log);
+            let length = if is_mapped { map::whole(&log) } else { log.metadata().map(|log| log.len()) };
+            let (length, map) = (length.map_err(failed)?, None);
+            Ok::<_, Error>(Log { file: log, path: path.clone(), end: 0, length, cursor: 0, is_mapped, map })
         };
         let logs = [open(0)?, open(1)?];
         if created && let Some(folder) = store.parent() {
@@ -187,7 +202,7 @@ impl Logs {
 
     /// Writes records to the logs, and waits until they are on the disk if they have to be. If it fails, nothing of them
     /// is left in either.
-    pub(crate) fn append(&mut self, records: &[(usize, Vec<u8>)], sync: bool) -> Result<(), Error> {
+    pub(crate) fn append(&mut self, records: &[(usize, &[u8])], sync: bool) -> Result<(), Error> {
         let ends = [self.log(0).end, self.log(1).end];
         let appended = self.append_all(records, sync);
         if appended.is_err() {
@@ -196,7 +211,7 @@ impl Logs {
         appended
     }
 
-    fn append_all(&mut self, records: &[(usize, Vec<u8>)], sync: bool) -> Result<(), Error> {
+    fn append_all(&mut self, records: &[(usize, &[u8])], sync: bool) -> Result<(), Error> {
         for (number, bytes) in records {
             let log = self.log(*number);
             log.append(bytes).map_err(|error| file(&log.path, &error))?;
@@ -223,17 +238,42 @@ impl Log {
     fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         let end = self.end + u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if end > self.length {
-            let doubled = self.length.saturating_mul(2).min(self.length + 16 * GROWTH);
-            let length = end.max(doubled).next_multiple_of(GROWTH);
-            while self.length < length {
-                let part = usize::try_from(length - self.length).unwrap_or(usize::MAX);
-                self.write(PAGE.get(..part).unwrap_or(&PAGE), self.length)?;
-                self.length = self.cursor;
-            }
+            self.grow(end)?;
         }
-        self.write(bytes, self.end)?;
+        match self.place(bytes.len()) {
+            Some(place) => place.copy_from_slice(bytes),
+            None => self.write(bytes, self.end)?,
+        }
         self.end = end;
         Ok(())
+    }
+
+    /// Makes a log longer, until `end` at least. Its pages have their places on the disk then.
+    fn grow(&mut self, end: u64) -> std::io::Result<()> {
+        let doubled = self.length.saturating_mul(2).min(self.length + 16 * GROWTH);
+        let length = end.max(doubled).next_multiple_of(GROWTH);
+        while self.length < length {
+            let most = if self.is_mapped { ZEROS.len() } else { PAGE };
+            let part = usize::try_from(length - self.length).unwrap_or(usize::MAX).min(most);
+            self.write(ZEROS.get(..part).unwrap_or_default(), self.length)?;
+            self.length = self.cursor;
+        }
+        self.map = None;
+        Ok(())
+    }
+
+    /// The next so many bytes of the map, if they are few and there is one.
+    fn place(&mut self, length: usize) -> Option<&mut [u8]> {
+        if !self.is_mapped || length > SMALL {
+            return None;
+        }
+        if self.map.is_none() {
+            self.map = map::map(&self.file);
+            // Where there is no room for a map now, there will hardly be later.
+            self.is_mapped = self.map.is_some();
+        }
+        let start = usize::try_from(self.end).ok()?;
+        self.map.as_mut()?.get_mut(start..start + length)
     }
 
     fn write(&mut self, bytes: &[u8], at: u64) -> std::io::Result<()> {
@@ -252,6 +292,7 @@ impl Log {
     /// If this fails too, the disk takes nothing at all, and whoever opens the file next may find it there.
     fn cut(&mut self, end: u64) {
         self.end = end;
+        self.map = None;
         if self.file.set_len(end).is_ok() {
             self.length = end;
         }
@@ -394,3 +435,6 @@ fn split(bytes: &[u8]) -> Option<(Written<'_>, &[u8])> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

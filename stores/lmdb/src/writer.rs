@@ -350,7 +350,8 @@ impl Writer {
         if buffer.promise() == Promise::Memory {
             buffer.open(last, None, Salts::default());
         } else {
-            let Ok(logs) = Logs::open(&self.path) else { return Ok(false) };
+            let written = buffer.promise() == Promise::Written;
+            let Ok(logs) = Logs::open(&self.path, written) else { return Ok(false) };
             let salts = match salts {
                 Some(salts) => salts,
                 None => {

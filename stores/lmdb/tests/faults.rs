@@ -32,6 +32,7 @@ fn as_a_child() {
         ("written", fault) => {
             told(&path, fault, Options { durability: Durability::Written, ..Options::default() });
         }
+        ("small", fault) => small(&path, fault),
         ("straight_root", _) => straight_root(&path),
         ("logged_root", _) => logged_root(&path),
         ("buffered", fault) => buffered(&path, fault),
@@ -79,6 +80,43 @@ fn told(path: &Path, fault: &str, options: Options) {
     assert_eq!(value(&store, "mark").as_deref(), Some("after"));
     assert!(value(&store, "before/199").is_some() && value(&store, "after/199").is_some());
     assert_eq!(value(&store, "during/0"), None);
+}
+
+/// Small commits that only have to be written are written to memory. They are told where the log must grow, or what is in
+/// it cannot go into the file.
+#[test]
+fn small_commits_fit_into_the_log_that_there_is_and_are_told_at_its_end() {
+    for fault in ["space", "short"] {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(disk::run(&format!("small+{fault}"), &folder.path().join("test.klm")).success(), "{fault}");
+    }
+}
+
+fn small(path: &Path, fault: &str) {
+    let store = open(path, Durability::Written);
+    let commit = |number: u64| store.commit(Batch::new().put(number.to_be_bytes(), [7; 500]));
+    for number in 0..100 {
+        commit(number).unwrap();
+    }
+    disk::fail(fault);
+    let more_than_fit = 10_000;
+    let told = (100..more_than_fit).find(|number| match commit(*number) {
+        Ok(sequence) => {
+            assert_eq!(store.sequence().unwrap(), sequence);
+            false
+        }
+        Err(error) => matches!(error, Error::Full(_)) || panic!("{error}"),
+    });
+    let told = told.unwrap();
+    assert!(told > 100, "there was room in the log");
+    let has = |store: &Blocking<LmdbStore>, number: u64| store.get(&number.to_be_bytes(), |_| ()).unwrap();
+    assert!(has(&store, told - 1).is_some() && has(&store, told).is_none());
+    disk::heal();
+    commit(more_than_fit).unwrap();
+    drop(store);
+    let store = open(path, Durability::Synced);
+    assert!((0..told).chain([more_than_fit]).all(|number| has(&store, number).is_some()));
+    assert!(has(&store, told).is_none());
 }
 
 #[test]

@@ -9,6 +9,8 @@
  * the length (64 bits each, as the machine has them), and the bytes:
  * W written, D written and synced at once (O_DSYNC), S all synced, T cut or grown to the offset, M marked. In a folder, where
  * the bytes are names: C made, R renamed (two names with a zero between them), L linked (two), U unlinked, F all of that synced.
+ *
+ * Pages that are written to in a map of a file are recorded as written before whatever is recorded next.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -80,7 +83,7 @@ static int fails(const char *what) {
     return length > 0 && !strncmp(text, what, strlen(what));
 }
 
-static void record(char kind, int64_t file, int64_t offset, const struct iovec *parts, int count, int64_t length) {
+static void record_one(char kind, int64_t file, int64_t offset, const struct iovec *parts, int count, int64_t length) {
     static int log = -1;
     const char *name = getenv("KEYLOOM_DISK_LOG");
     if (!name) return;
@@ -94,6 +97,66 @@ static void record(char kind, int64_t file, int64_t offset, const struct iovec *
         raw_write(log, parts[i].iov_base, part);
         length -= part;
     }
+}
+
+/* Maps of watched files that can be written to, and what was in them when last looked at. */
+static struct map { char *start, *seen; size_t length; int64_t file; } maps[8];
+#define PAGE 4096
+
+/* Records the pages of maps that were written to since. */
+static void collect(void) {
+    char page[PAGE];
+    for (struct map *map = maps; map < maps + sizeof maps / sizeof *maps; map++)
+        for (size_t at = 0; map->start && at < map->length; at += PAGE) {
+            size_t length = map->length - at < PAGE ? map->length - at : PAGE;
+            memcpy(page, map->start + at, length);
+            if (!memcmp(page, map->seen + at, length)) continue;
+            memcpy(map->seen + at, page, length);
+            struct iovec part = { page, length };
+            record_one('W', map->file, at, &part, 1, length);
+        }
+}
+
+static void record(char kind, int64_t file, int64_t offset, const struct iovec *parts, int count, int64_t length) {
+    collect();
+    record_one(kind, file, offset, parts, count, length);
+}
+
+static void *map_with(const char *symbol, void *place, size_t length, int access, int flags, int fd, off64_t offset) {
+    void *(*real)(void *, size_t, int, int, int, off64_t) =
+        (void *(*)(void *, size_t, int, int, int, off64_t))dlsym(RTLD_NEXT, symbol);
+    char *start = real(place, length, access, flags, fd, offset);
+    if (start == MAP_FAILED || !(flags & MAP_SHARED) || !(access & PROT_WRITE) || fd < 0 || !watched(fd)) return start;
+    if (offset) abort();
+    pthread_mutex_lock(&lock);
+    struct map *map = maps;
+    while (map < maps + sizeof maps / sizeof *maps && map->start) map++;
+    char *seen = map < maps + sizeof maps / sizeof *maps ? malloc(length) : NULL;
+    if (!seen) abort();
+    memcpy(seen, start, length);
+    *map = (struct map){ start, seen, length, number(fd) };
+    pthread_mutex_unlock(&lock);
+    return start;
+}
+
+void *mmap(void *place, size_t length, int access, int flags, int fd, off_t offset) {
+    return map_with("mmap", place, length, access, flags, fd, offset);
+}
+void *mmap64(void *place, size_t length, int access, int flags, int fd, off64_t offset) {
+    return map_with("mmap64", place, length, access, flags, fd, offset);
+}
+
+int munmap(void *start, size_t length) {
+    REAL(int, "munmap", void *, size_t);
+    for (struct map *map = maps; map < maps + sizeof maps / sizeof *maps; map++)
+        if (map->start && map->start == start) {
+            pthread_mutex_lock(&lock);
+            collect();
+            free(map->seen);
+            *map = (struct map){ 0 };
+            pthread_mutex_unlock(&lock);
+        }
+    return real(start, length);
 }
 
 static ssize_t put(int fd, const struct iovec *parts, int count, off_t offset) {
@@ -148,8 +211,10 @@ static int sync_with(const char *name, int fd) {
     if (!watched(fd)) return real(fd);
     if (fails("sync")) { errno = EIO; return -1; }
     pthread_mutex_lock(&lock);
+    // What comes into a map from here on may not be on the disk.
+    collect();
     int outcome = real(fd);
-    if (!outcome) record(folder ? 'F' : 'S', number(fd), 0, NULL, 0, 0);
+    if (!outcome) record_one(folder ? 'F' : 'S', number(fd), 0, NULL, 0, 0);
     pthread_mutex_unlock(&lock);
     return outcome;
 }

@@ -13,7 +13,7 @@ fn a_commit_is_seen_by_conditions_at_once_and_by_readers_when_its_log_is_synced(
     let path = folder.path().join("test.klm");
     let engine = Engine::open(&path, Options::default()).unwrap();
     let buffer = Buffer::new(Promise::Synced, Room::for_most(100, 1 << 20));
-    buffer.open(Sequence(0), Some(Logs::open(&path).unwrap()), Salts::fresh());
+    buffer.open(Sequence(0), Some(Logs::open(&path, false).unwrap()), Salts::fresh());
     let seen = || {
         let (txn, view) = buffer.look(&engine).unwrap();
         engine.get_in(&txn, view.as_ref(), b"a", <[u8]>::to_vec).unwrap()
@@ -44,7 +44,7 @@ fn a_flush_gives_its_log_another_salt_and_leaves_the_other_log_its_own() {
     let engine = Engine::open(&path, Options::default()).unwrap();
     let buffer = Buffer::new(Promise::Written, Room::for_most(100, 1 << 20));
     let mut salts = Salts::fresh();
-    buffer.open(Sequence(0), Some(Logs::open(&path).unwrap()), salts);
+    buffer.open(Sequence(0), Some(Logs::open(&path, false).unwrap()), salts);
     for flush in 0..6 {
         let admitted = buffer.admit(&engine, Batch::new().put("a", "1"), &mut None).unwrap();
         assert!(matches!(admitted, Admission::Done { .. }));
