@@ -6,7 +6,7 @@
 //!
 //! Commits gather in `fresh` while `flushing` is written. Commits only enter while this process has the right to write,
 //! so that no other process comes between their conditions and their writes. A commit that has to be synced is seen by
-//! later conditions at once, and by those who read when its log is synced.
+//! later conditions at once, and by those who read when its log is synced; one that will be soon is seen by all at once.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use crate::engine::Engine;
 use crate::error::failed;
 use crate::generation::Generation;
-use crate::log::{Logs, Salts, Tail};
+use crate::log::{Logs, Salts, Tail, Unwritten};
 use crate::room::Room;
 use crate::view::View;
 
@@ -28,6 +28,8 @@ use crate::view::View;
 pub(crate) enum Promise {
     /// Nothing is logged.
     Memory,
+    /// Its log will soon be on the disk: at most so many writes are not yet.
+    Soon { entries: usize },
     /// Its log is with the system.
     Written,
     /// Its log is on the disk.
@@ -68,7 +70,9 @@ struct State {
     salts: Salts,
     /// What is not in the log of `fresh` yet, and what is not in that of `flushing`.
     tail: Tail,
-    earlier: Option<(usize, Vec<u8>)>,
+    earlier: Option<Unwritten>,
+    /// How many writes are being synced now.
+    syncing: usize,
     waiters: Vec<(Sequence, Waiter)>,
     /// Whether a log could not be written: nothing comes in until the file has all that is here.
     broken: bool,
@@ -91,12 +95,16 @@ pub(crate) enum Admission {
         sequence: Sequence,
         /// Whether it is time to flush.
         flush: bool,
+        /// Whether it is time to sync.
+        sync: bool,
     },
     /// It is in, and the waiter will be told when it is synced.
     Waits {
         /// Whether it is time to flush.
         flush: bool,
     },
+    /// So much is not synced that it has to wait for that: here is the batch again.
+    Late(Batch),
     /// The buffer is not open or has no room: here is the batch again.
     Closed(Batch),
 }
@@ -114,6 +122,7 @@ impl Buffer {
             salts: Salts::default(),
             tail: Tail::of(0, 0),
             earlier: None,
+            syncing: 0,
             waiters: Vec::new(),
             broken: false,
             trouble: None,
@@ -135,7 +144,8 @@ impl Buffer {
 
     /// Whether a batch is so large that it goes into the file by itself.
     pub(crate) fn is_large(&self, batch: &Batch) -> bool {
-        self.room.is_passed_by(batch, self.promise != Promise::Memory)
+        let late = matches!(self.promise, Promise::Soon { entries } if batch.writes().len() > entries);
+        late || self.room.is_passed_by(batch, self.promise != Promise::Memory)
     }
 
     // A panic while a lock is held leaves the state whole: it is only changed by steps that cannot fail.
@@ -205,6 +215,11 @@ impl Buffer {
         if !guard.open || (held.entries > 0 && !self.room.holds(held.and(more))) {
             return Ok(Admission::Closed(batch));
         }
+        if let Promise::Soon { entries } = self.promise
+            && guard.unsynced() + more.entries > entries
+        {
+            return Ok(Admission::Late(batch));
+        }
         let conditions = batch.conditions_after(guard.sequence);
         if !conditions.is_empty() {
             let txn = engine.read()?;
@@ -214,20 +229,27 @@ impl Buffer {
         }
         let sequence = Sequence(guard.sequence.0 + 1);
         let state = &mut *guard;
+        let mut sync = false;
         match self.promise {
             Promise::Memory => {}
             Promise::Synced => state.tail.append(&batch, sequence),
+            Promise::Soon { entries } => {
+                let before = state.tail.left.writes;
+                state.tail.append(&batch, sequence);
+                // Said twice: when there is something to sync, and when there is so much that it should not wait.
+                let half = entries.div_ceil(2);
+                sync = before == 0 || (before < half && state.tail.left.writes >= half);
+            }
             Promise::Written => {
                 state.tail.append(&batch, sequence);
-                let record = (state.tail.log, state.tail.bytes.as_slice());
                 let mut logs = self.logs();
-                let written = logs.as_mut().map_or(Ok(()), |logs| logs.append(&[record], false));
+                let written = logs.as_mut().map_or(Ok(()), |logs| logs.append(&[&state.tail.left], false));
                 drop(logs);
                 if let Err(error) = written {
                     state.give_up();
                     return Err(same(&error));
                 }
-                state.tail.bytes.clear();
+                state.tail.left.clear();
             }
         }
         self.occupied.store(true, Ordering::Release);
@@ -246,28 +268,31 @@ impl Buffer {
             (_, given) => {
                 *waiter = given;
                 state.visible = sequence;
-                Ok(Admission::Done { sequence, flush })
+                Ok(Admission::Done { sequence, flush, sync })
             }
         }
     }
 
-    /// Writes and syncs what is not in the logs yet, and tells those who wait for it. Returns how many there were.
-    pub(crate) fn sync(&self) -> usize {
+    /// Writes and syncs what is not in the logs yet, and tells those who wait for it. Returns how many there were, and
+    /// whether it could be.
+    pub(crate) fn sync(&self) -> (usize, Result<(), Error>) {
         let _turn = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.write();
         let (last, mut waiters) = (state.sequence, std::mem::take(&mut state.waiters));
-        let tail = (state.tail.log, std::mem::take(&mut state.tail.bytes));
-        let records: Vec<_> =
-            state.earlier.take().into_iter().chain([tail]).filter(|(_, bytes)| !bytes.is_empty()).collect();
+        let left = [state.earlier.take(), Some(state.tail.left.take())];
+        let records: Vec<_> = left.into_iter().flatten().filter(|records| records.writes > 0).collect();
+        state.syncing = records.iter().map(|records| records.writes).sum();
         drop(state);
-        if records.is_empty() {
-            return 0;
-        }
-        let records: Vec<_> = records.iter().map(|(log, bytes)| (*log, bytes.as_slice())).collect();
-        let synced = self.logs().as_mut().map_or(Ok(()), |logs| logs.append(&records, true));
+        let synced = match (records.is_empty(), self.logs().as_mut()) {
+            (false, Some(logs)) => logs.append(&records.iter().collect::<Vec<_>>(), true),
+            _ => Ok(()),
+        };
         let mut state = self.write();
+        state.syncing = 0;
         match &synced {
-            Ok(()) => state.visible = last,
+            Ok(()) => state.visible = state.visible.max(last),
+            // Nothing is taken back that was promised, if not to be there at once: it is tried again.
+            Err(_) if matches!(self.promise, Promise::Soon { .. }) => state.put_back(records),
             // Those who came in meanwhile may build on what is lost.
             Err(_) => {
                 state.give_up();
@@ -282,7 +307,22 @@ impl Buffer {
                 Err(error) => Err(same(error)),
             });
         }
-        count
+        (count, synced.map_err(|error| same(&error)))
+    }
+
+    /// Has someone told when all that is in now is synced.
+    pub(crate) fn tell_synced(&self, waiter: Waiter) {
+        let mut state = self.write();
+        let last = state.sequence;
+        state.waiters.push((last, waiter));
+    }
+
+    /// Whether a sync should not wait for more to come.
+    pub(crate) fn is_pressing(&self) -> bool {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let half =
+            matches!(self.promise, Promise::Soon { entries } if state.unsynced() >= entries.div_ceil(2));
+        half || !state.waiters.is_empty()
     }
 
     /// Waits until all that was let in is on the disk.
@@ -332,14 +372,13 @@ impl Buffer {
             state.flushing = Some(std::mem::replace(&mut state.fresh, next));
             state.draining = std::mem::take(&mut state.filled);
             let tail = Tail::of(log, state.salts.of(log));
-            let before = std::mem::replace(&mut state.tail, tail);
-            state.earlier = Some((before.log, before.bytes));
+            state.earlier = Some(std::mem::replace(&mut state.tail, tail).left);
         }
         let flushing = state.flushing.clone()?;
         drop(state);
         if self.promise == Promise::Synced {
-            // What is told to be written must not be taken back when its log fails.
-            self.sync();
+            // What is told to be written must not be taken back when its log fails. Those who wait are told.
+            let _ = self.sync();
         }
         Some(flushing)
     }
@@ -356,8 +395,11 @@ impl Buffer {
 
     /// The commits of the last [`next`](Self::next) are in the file, which has these salts.
     pub(crate) fn flushed(&self, salts: Option<Salts>) {
+        // What is in the file need not go to its log any more, and must not when that begins anew.
+        let turn = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.write();
         let flushed = state.flushing.take();
+        state.earlier = None;
         state.draining = Room::default();
         if let (Some(flushed), Some(salts)) = (&flushed, salts) {
             state.salts = salts;
@@ -373,7 +415,7 @@ impl Buffer {
                 }
             }
         }
-        drop(state);
+        drop((state, turn));
         // Thousands of small pieces are given back, for which nobody should wait.
         drop(flushed);
     }
@@ -455,10 +497,28 @@ impl State {
             self.draining = Room::default();
         }
         self.sequence = self.visible;
-        self.tail.bytes.clear();
+        self.tail.left.clear();
         self.earlier = None;
         self.open = false;
         self.broken = true;
+    }
+
+    /// Puts records back that could not be written.
+    fn put_back(&mut self, records: Vec<Unwritten>) {
+        for records in records {
+            if records.log == self.tail.left.log {
+                self.tail.left.put_back(records);
+            } else {
+                self.earlier
+                    .get_or_insert_with(|| Unwritten { log: records.log, ..Unwritten::default() })
+                    .put_back(records);
+            }
+        }
+    }
+
+    /// How many writes are not in a log that is synced.
+    fn unsynced(&self) -> usize {
+        self.tail.left.writes + self.earlier.as_ref().map_or(0, |earlier| earlier.writes) + self.syncing
     }
 
     /// How much is in the buffer.

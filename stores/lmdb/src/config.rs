@@ -15,7 +15,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// What a commit promises when it returns. [`Durability::Written`] needs a [`log`](Self::log).
     pub durability: Durability,
-    /// Where commits that come one upon the other are written first; `None` if each is written into the file at once.
+    /// Where commits that come one upon the other are written first; `None` if each is written into the file at once, or
+    /// all that have gathered in memory, if they are [buffered](Durability::Buffered).
     ///
     /// With a log, other processes see commits when they have been [taken into the file](LogOptions).
     pub log: Option<LogOptions>,

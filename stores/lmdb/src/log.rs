@@ -93,45 +93,74 @@ fn path_of(store: &Path, number: usize) -> PathBuf {
 /// Records that are to be written to one of the logs.
 #[derive(Debug, Clone)]
 pub(crate) struct Tail {
-    /// Which log.
-    pub(crate) log: usize,
     /// The checksum that the next record goes on from.
     chain: u64,
     salt: u64,
     /// Whether the log has its head.
     begun: bool,
     /// What is not written yet.
+    pub(crate) left: Unwritten,
+}
+
+/// Records that are not in their log yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unwritten {
+    /// Which log.
+    pub(crate) log: usize,
     pub(crate) bytes: Vec<u8>,
+    /// How many writes they are of.
+    pub(crate) writes: usize,
+}
+
+impl Unwritten {
+    /// Takes all out.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self { log: self.log, ..Self::default() })
+    }
+
+    /// Puts records of the same log back before these.
+    pub(crate) fn put_back(&mut self, mut before: Self) {
+        before.bytes.append(&mut self.bytes);
+        before.writes += self.writes;
+        *self = before;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.writes = 0;
+    }
 }
 
 impl Tail {
     /// The tail of an empty log.
     pub(crate) fn of(log: usize, salt: u64) -> Self {
-        Self { log, chain: salt, salt, begun: false, bytes: Vec::new() }
+        Self { chain: salt, salt, begun: false, left: Unwritten { log, ..Unwritten::default() } }
     }
 
     /// Adds the record of a commit.
     pub(crate) fn append(&mut self, batch: &Batch, sequence: Sequence) {
+        let Unwritten { bytes, writes, .. } = &mut self.left;
+        *writes += batch.writes().len().max(1);
         if !self.begun {
             self.begun = true;
-            self.bytes.extend_from_slice(MAGIC);
-            self.bytes.extend_from_slice(&self.salt.to_le_bytes());
+            bytes.extend_from_slice(MAGIC);
+            bytes.extend_from_slice(&self.salt.to_le_bytes());
         }
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(&[0; FRONT]);
-        self.bytes.extend_from_slice(&sequence.0.to_le_bytes());
+        let start = bytes.len();
+        bytes.extend_from_slice(&[0; FRONT]);
+        bytes.extend_from_slice(&sequence.0.to_le_bytes());
         for (key, value) in batch.writes() {
             let length = value.map_or(DELETED, |value| length(value.len()));
-            self.bytes.extend_from_slice(&self::length(key.len()).to_le_bytes());
-            self.bytes.extend_from_slice(&length.to_le_bytes());
-            self.bytes.extend_from_slice(key);
-            self.bytes.extend_from_slice(value.unwrap_or_default());
+            bytes.extend_from_slice(&self::length(key.len()).to_le_bytes());
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(key);
+            bytes.extend_from_slice(value.unwrap_or_default());
         }
-        let payload = self.bytes.get(start + FRONT..).unwrap_or_default();
+        let payload = bytes.get(start + FRONT..).unwrap_or_default();
         let length = length(payload.len());
         self.chain = checksum(self.chain, payload);
         let front = [length.to_le_bytes().as_slice(), &self.chain.to_le_bytes()].concat();
-        if let Some(place) = self.bytes.get_mut(start..start + FRONT) {
+        if let Some(place) = bytes.get_mut(start..start + FRONT) {
             place.copy_from_slice(&front);
         }
     }
@@ -202,7 +231,7 @@ impl Logs {
 
     /// Writes records to the logs, and waits until they are on the disk if they have to be. If it fails, nothing of them
     /// is left in either.
-    pub(crate) fn append(&mut self, records: &[(usize, &[u8])], sync: bool) -> Result<(), Error> {
+    pub(crate) fn append(&mut self, records: &[&Unwritten], sync: bool) -> Result<(), Error> {
         let ends = [self.log(0).end, self.log(1).end];
         let appended = self.append_all(records, sync);
         if appended.is_err() {
@@ -211,13 +240,13 @@ impl Logs {
         appended
     }
 
-    fn append_all(&mut self, records: &[(usize, &[u8])], sync: bool) -> Result<(), Error> {
-        for (number, bytes) in records {
-            let log = self.log(*number);
+    fn append_all(&mut self, records: &[&Unwritten], sync: bool) -> Result<(), Error> {
+        for Unwritten { log, bytes, .. } in records {
+            let log = self.log(*log);
             log.append(bytes).map_err(|error| file(&log.path, &error))?;
         }
-        for (number, _) in records.iter().filter(|_| sync) {
-            self.sync(*number)?;
+        for records in records.iter().filter(|_| sync) {
+            self.sync(records.log)?;
         }
         Ok(())
     }

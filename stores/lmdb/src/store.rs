@@ -56,6 +56,9 @@ struct Shared {
     _hold: Hold,
 }
 
+/// The longest that a flush or a sync is put off. It is beyond any use, and can be added to any moment.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
 /// The files that this process has open: LMDB must not open one twice.
 static OPEN: LazyLock<Registry<Shared>> = LazyLock::new(Registry::default);
 
@@ -218,10 +221,16 @@ impl Shared {
         let gathering = gathering(options);
         let buffer = gathering.as_ref().map(|gathering| Arc::clone(&gathering.buffer));
         let (syncs, logger) = match &buffer {
-            Some(buffer) if buffer.promise() == Promise::Synced => {
+            Some(buffer) if matches!(buffer.promise(), Promise::Synced | Promise::Soon { .. }) => {
                 let (syncs, asked) = channel();
                 let buffer = Arc::clone(buffer);
-                (Some(syncs), Some(Thread::start("logger", move || logger::run(&buffer, &asked))?))
+                let run = move || match options.durability {
+                    Durability::Buffered { interval, .. } => {
+                        logger::run_soon(&buffer, interval.min(LONGEST), &asked);
+                    }
+                    _ => logger::run(&buffer, &asked),
+                };
+                (Some(syncs), Some(Thread::start("logger", run)?))
             }
             _ => (None, None),
         };
@@ -248,26 +257,42 @@ impl Shared {
             _hold: hold,
         })
     }
+
+    /// Says to the thread that syncs that there is something to.
+    fn ask_for_sync(&self) {
+        if let Some(syncs) = &self.syncs {
+            let _ = syncs.send(());
+        }
+    }
+
+    /// Waits until all that is in the buffer now is in a log that is synced.
+    async fn synced(&self, buffer: &Buffer) -> Result<(), Error> {
+        let (answer, answered) = oneshot::channel();
+        buffer.tell_synced(answer);
+        self.ask_for_sync();
+        answered.await.unwrap_or_else(|_| Err(gone())).map(drop)
+    }
 }
 
 /// Where commits gather, if these options have them do so.
 fn gathering(options: Options) -> Option<Gathering> {
     let (promise, room, interval) = match (options.durability, options.log) {
-        (Durability::Buffered { entries, interval }, _) => {
+        (Durability::Buffered { entries, interval }, None) => {
             (Promise::Memory, Room::for_most(entries, usize::MAX), interval)
         }
         (durability, Some(LogOptions { entries, bytes, interval })) => {
             let promise = match durability {
                 Durability::Written => Promise::Written,
-                _ => Promise::Synced,
+                Durability::Synced => Promise::Synced,
+                // A batch without writes counts as one.
+                Durability::Buffered { entries, .. } => Promise::Soon { entries: entries.max(1) },
             };
             (promise, Room::for_most(entries, bytes), interval)
         }
         (_, None) => return None,
     };
     let buffer = Arc::new(Buffer::new(promise, room));
-    // A day is beyond any use, and can be added to any moment.
-    Some(Gathering { buffer, interval: interval.min(Duration::from_secs(86_400)) })
+    Some(Gathering { buffer, interval: interval.min(LONGEST) })
 }
 
 impl Read for LmdbStore {
@@ -316,34 +341,42 @@ impl Store for LmdbStore {
         if buffer.is_large(&batch) {
             return ask(&shared.requests, |answer| Request::Commit(Commit { batch, answer })).await;
         }
-        let (mut waiter, answered) = match buffer.promise() {
-            Promise::Synced => {
-                let (answer, answered) = oneshot::channel();
-                (Some(answer), Some(answered))
-            }
-            Promise::Memory | Promise::Written => (None, None),
-        };
         let nudge = |flush| {
             if flush {
                 // A hint: without it the flush begins when the interval is over.
                 let _ = shared.requests.send(Request::Nudge);
             }
         };
-        match (buffer.admit(self.engine(), batch, &mut waiter)?, answered) {
-            (Admission::Done { sequence, flush }, _) => {
-                nudge(flush);
-                Ok(sequence)
-            }
-            (Admission::Waits { flush }, Some(answered)) => {
-                if let Some(syncs) = &shared.syncs {
-                    let _ = syncs.send(());
+        let mut batch = batch;
+        loop {
+            let (mut waiter, answered) = match buffer.promise() {
+                Promise::Synced => {
+                    let (answer, answered) = oneshot::channel();
+                    (Some(answer), Some(answered))
                 }
-                nudge(flush);
-                answered.await.unwrap_or_else(|_| Err(gone()))
-            }
-            (Admission::Waits { .. }, None) => Err(gone()),
-            (Admission::Closed(batch), _) => {
-                ask(&shared.requests, |answer| Request::Commit(Commit { batch, answer })).await
+                Promise::Memory | Promise::Soon { .. } | Promise::Written => (None, None),
+            };
+            match (buffer.admit(self.engine(), batch, &mut waiter)?, answered) {
+                (Admission::Done { sequence, flush, sync }, _) => {
+                    if sync {
+                        shared.ask_for_sync();
+                    }
+                    nudge(flush);
+                    return Ok(sequence);
+                }
+                (Admission::Waits { flush }, Some(answered)) => {
+                    shared.ask_for_sync();
+                    nudge(flush);
+                    return answered.await.unwrap_or_else(|_| Err(gone()));
+                }
+                (Admission::Waits { .. }, None) => return Err(gone()),
+                (Admission::Late(late), _) => {
+                    shared.synced(buffer).await?;
+                    batch = late;
+                }
+                (Admission::Closed(batch), _) => {
+                    return ask(&shared.requests, |answer| Request::Commit(Commit { batch, answer })).await;
+                }
             }
         }
     }
@@ -353,6 +386,11 @@ impl Store for LmdbStore {
             Some(buffer) if buffer.promise() == Promise::Memory => self.drain().await,
             // The log is enough.
             Some(buffer) if buffer.promise() == Promise::Written => buffer.sync_written(),
+            Some(buffer) if matches!(buffer.promise(), Promise::Soon { .. }) => {
+                // Whoever was not told of a failure is told now.
+                buffer.sequence()?;
+                self.shared.synced(buffer).await
+            }
             _ => Ok(()),
         }
     }

@@ -33,7 +33,7 @@ const GLANCE: Duration = Duration::from_millis(10);
 /// How often a flush is put off while much comes in.
 const PUT_OFF: u32 = 3;
 /// How long a flush that has failed waits until it is tried again, at least.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 
 /// What the thread is asked.
 pub(crate) enum Request {
@@ -202,7 +202,8 @@ impl Writer {
         let (lone, now) = (group.len() == 1, Instant::now());
         let quiet = shift.alone.is_none_or(|last| now.duration_since(last) > LONE);
         let gathering = self.buffer.as_ref().filter(|Gathering { buffer, .. }| {
-            let straight = shift.turn.is_none() && lone && quiet && buffer.promise() != Promise::Memory;
+            let waits = matches!(buffer.promise(), Promise::Synced | Promise::Written);
+            let straight = shift.turn.is_none() && lone && quiet && waits;
             !straight && !group.iter().any(|commit| buffer.is_large(&commit.batch))
         });
         let begun = gathering.map_or(Ok(false), |gathering| self.begin_turn(shift, gathering));
@@ -311,14 +312,15 @@ impl Writer {
             if let Some(gathering) = &self.buffer {
                 self.begin_turn(shift, gathering)?;
             }
-            let (sequence, flush) = match buffer.admit(&self.engine, batch, answer)? {
-                Admission::Done { sequence, flush } => (sequence, flush),
+            let (sequence, flush, sync) = match buffer.admit(&self.engine, batch, answer)? {
+                Admission::Done { sequence, flush, sync } => (sequence, flush, sync),
                 // Who waits is told by the thread that syncs, and not here.
-                Admission::Waits { flush } => {
-                    if let Some(syncs) = &self.syncs {
-                        let _ = syncs.send(());
-                    }
-                    (Sequence::default(), flush)
+                Admission::Waits { flush } => (Sequence::default(), flush, true),
+                Admission::Late(again) => {
+                    batch = again;
+                    let (_, synced) = buffer.sync();
+                    synced?;
+                    continue;
                 }
                 Admission::Closed(again) => {
                     batch = again;
@@ -326,6 +328,9 @@ impl Writer {
                     continue;
                 }
             };
+            if let Some(syncs) = self.syncs.as_ref().filter(|_| sync) {
+                let _ = syncs.send(());
+            }
             if let Some(turn) = shift.turn.as_mut().filter(|_| flush) {
                 turn.due = Instant::now();
             }

@@ -31,12 +31,16 @@ fn main() -> ExitCode {
     // So few that commits wait for room, and so long that they are read from memory.
     let (entries, interval) = (4, Duration::from_millis(50));
     let log = Some(LogOptions { entries, interval, ..LogOptions::default() });
+    let narrow = Options { durability: Durability::Buffered { entries, interval }, ..synced };
     let ways = [
         ("lmdb", synced),
         ("lmdb, written", Options { durability: Durability::Written, ..synced }),
         ("lmdb, without a log", plain),
         ("lmdb, buffered", buffered),
-        ("lmdb, narrow buffer", Options { durability: Durability::Buffered { entries, interval }, ..synced }),
+        ("lmdb, buffered without a log", Options { log: None, ..buffered }),
+        ("lmdb, narrow buffer", narrow),
+        ("lmdb, narrow buffer without a log", Options { log: None, ..narrow }),
+        ("lmdb, narrow buffer, narrow log", Options { log, ..narrow }),
         ("lmdb, narrow log", Options { log, ..synced }),
         ("lmdb, narrow log, written", Options { log, durability: Durability::Written, ..synced }),
     ];
@@ -44,7 +48,13 @@ fn main() -> ExitCode {
     for (name, options) in ways {
         all.extend(trials(name, cases(), opens(options)));
     }
-    for (name, options) in [("synced", synced), ("without a log", plain), ("buffered", buffered)] {
+    let in_memory = Options { log: None, ..buffered };
+    for (name, options) in [
+        ("synced", synced),
+        ("without a log", plain),
+        ("buffered", buffered),
+        ("buffered without a log", in_memory),
+    ] {
         let short = Options { max_snapshot_age: Duration::from_millis(50), ..options };
         all.extend(trials(&format!("lmdb, {name}, short snapshots"), snapshots::cases(), opens(short)));
     }

@@ -7,18 +7,30 @@ use std::path::Path;
 use std::time::Duration;
 
 use keyloom_key::Span;
-use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_lmdb::{LmdbStore, LogOptions, Options};
 use keyloom_store::{Batch, Blocking, Direction, Durability, Error, Limits};
 use keyloom_testkit::child;
 
 const ENTRIES: usize = 90;
 
 fn open(path: &Path, durability: Durability) -> Blocking<LmdbStore> {
-    Blocking::new(LmdbStore::open_with(path, Options { durability, ..Options::default() }).unwrap())
+    open_with(path, durability, Options::default().log)
 }
 
+fn open_with(path: &Path, durability: Durability, log: Option<LogOptions>) -> Blocking<LmdbStore> {
+    Blocking::new(LmdbStore::open_with(path, Options { durability, log, ..Options::default() }).unwrap())
+}
+
+const BUFFERED: Durability = Durability::Buffered { entries: ENTRIES, interval: Duration::from_millis(3) };
+
 fn buffered(path: &Path) -> Blocking<LmdbStore> {
-    open(path, Durability::Buffered { entries: ENTRIES, interval: Duration::from_millis(3) })
+    open(path, BUFFERED)
+}
+
+/// Such as to make a difference to what a crash leaves: in memory only, in a log for long, and in the file soon.
+fn ways() -> [(&'static str, Option<LogOptions>); 3] {
+    let often = LogOptions { entries: 200, interval: Duration::from_millis(10), ..LogOptions::default() };
+    [("in_memory", None), ("logged", Options::default().log), ("logged_shortly", Some(often))]
 }
 
 /// Adds one to a number that others add to, and says what it was.
@@ -45,22 +57,10 @@ const INCREMENTS: u64 = 300;
 #[test]
 fn as_a_child() {
     let Some((task, path)) = child::task() else { return };
+    if let Some((_, log)) = ways().into_iter().find(|(name, _)| *name == task) {
+        return write(&open_with(&path, BUFFERED, log));
+    }
     match task.as_str() {
-        // Commits batches of three, each with its number, and says each.
-        "write" => {
-            let store = buffered(&path);
-            for number in store.sequence().unwrap().0 + 1.. {
-                let batch = ["a", "b", "c"]
-                    .into_iter()
-                    .fold(Batch::new(), |batch, part| batch.put(format!("{number:08}/{part}"), "1"));
-                assert_eq!(store.commit(batch).unwrap().0, number);
-                child::say("committed", number);
-                if number % 50 == 0 {
-                    store.flush().unwrap();
-                    child::say("flushed", number);
-                }
-            }
-        }
         "increment" => {
             let store = buffered(&path);
             (0..INCREMENTS).for_each(|_| child::say("was", increment(&store)));
@@ -88,12 +88,31 @@ fn as_a_child() {
     }
 }
 
+/// Commits batches of three, each with its number, and says each.
+fn write(store: &Blocking<LmdbStore>) {
+    for number in store.sequence().unwrap().0 + 1.. {
+        let batch = ["a", "b", "c"]
+            .into_iter()
+            .fold(Batch::new(), |batch, part| batch.put(format!("{number:08}/{part}"), "1"));
+        assert_eq!(store.commit(batch).unwrap().0, number);
+        child::say("committed", number);
+        if number % 50 == 0 {
+            store.flush().unwrap();
+            child::say("flushed", number);
+        }
+    }
+}
+
 #[test]
 fn a_killed_process_loses_the_last_commits_at_most_and_only_whole_ones() {
+    ways().into_iter().for_each(|(way, _)| killed(way));
+}
+
+fn killed(way: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.klm");
     for round in 0..16 {
-        let mut writer = child::start("write", &path);
+        let mut writer = child::start(way, &path);
         let mut said = writer.said();
         let first = said.next().unwrap();
         // Another moment in each round.
@@ -112,10 +131,10 @@ fn a_killed_process_loses_the_last_commits_at_most_and_only_whole_ones() {
         // What was committed and not yet said may be there too.
         assert!(
             (flushed..=committed + 1).contains(&found),
-            "{flushed} flushed, {committed} committed, {found} found"
+            "{way}: {flushed} flushed, {committed} committed, {found} found"
         );
         let lost = committed.saturating_sub(found) * 3;
-        assert!(lost <= u64::try_from(ENTRIES).unwrap(), "{lost} writes lost");
+        assert!(lost <= u64::try_from(ENTRIES).unwrap(), "{way}: {lost} writes lost");
         // All up to the last that is there, and none behind it: whole batches, in the order of commits.
         let mut keys = Vec::new();
         let all = Limits { rows: usize::MAX, bytes: usize::MAX, ..Limits::default() };
@@ -128,7 +147,7 @@ fn a_killed_process_loses_the_last_commits_at_most_and_only_whole_ones() {
             .unwrap();
         let expected =
             (1..=found).flat_map(|number| ["a", "b", "c"].map(|part| format!("{number:08}/{part}")));
-        assert!(keys.iter().cloned().eq(expected), "{} keys of {found} commits", keys.len());
+        assert!(keys.iter().cloned().eq(expected), "{way}: {} keys of {found} commits", keys.len());
     }
 }
 
@@ -184,6 +203,24 @@ fn closing_flushes() {
     let store = open(&path, Durability::Synced);
     assert_eq!(store.sequence().unwrap(), sequence);
     assert!(store.get(b"99", |_| ()).unwrap().is_some());
+}
+
+/// As many as a batch without writes, and more than there may be.
+#[test]
+fn every_batch_comes_through_the_narrowest_buffer() {
+    let folder = tempfile::tempdir().unwrap();
+    for (way, log) in ways() {
+        for entries in 0..3 {
+            let path = folder.path().join(format!("{way}{entries}.klm"));
+            let store = open_with(&path, Durability::Buffered { entries, interval: Duration::MAX }, log);
+            for number in 0..5_u64 {
+                store.commit(Batch::new().require_absent("never")).unwrap();
+                let batch = (0..number).fold(Batch::new(), |batch, key| batch.put(key.to_be_bytes(), "1"));
+                store.commit(batch).unwrap();
+            }
+            assert_eq!(store.sequence().unwrap().0, 10, "{way}, {entries}");
+        }
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_lmdb::{LmdbStore, LogOptions, Options};
 use keyloom_store::{Batch, Blocking, Durability, Error, Wait};
 use keyloom_testkit::disk::faults::{SMALL_DISK, grow_disk, large, succeeds_under, value};
 use keyloom_testkit::{child, disk};
@@ -34,9 +34,12 @@ fn as_a_child() {
         }
         ("small", fault) => small(&path, fault),
         ("straight_root", _) => straight_root(&path),
-        ("logged_root", _) => logged_root(&path),
-        ("buffered", fault) => buffered(&path, fault),
-        ("buffered_root", _) => buffered_root(&path),
+        ("logged_root", _) => logged_root(&path, Durability::Synced),
+        ("logged_soon_root", _) => logged_root(&path, Durability::buffered()),
+        ("buffered", fault) => buffered(&path, fault, Options::default()),
+        ("soon", fault) => soon(&path, fault),
+        ("in_memory", fault) => buffered(&path, fault, Options { log: None, ..Options::default() }),
+        ("in_memory_root", _) => in_memory_root(&path),
         ("limited", _) => limited(&path),
         ("cramped", _) => assert!(open(&path, Durability::Synced).commit(large("any")).is_ok()),
         (other, _) => panic!("{other}"),
@@ -121,7 +124,7 @@ fn small(path: &Path, fault: &str) {
 
 #[test]
 fn a_root_that_cannot_be_written_ends_the_store() {
-    for task in ["straight_root", "logged_root", "buffered_root"] {
+    for task in ["straight_root", "logged_root", "logged_soon_root", "in_memory_root"] {
         let folder = tempfile::tempdir().unwrap();
         assert!(disk::run(task, &folder.path().join("test.klm")).success(), "{task}");
     }
@@ -138,13 +141,14 @@ fn goes_on(path: &Path) {
 }
 
 /// What is in the log survives a file that cannot be written to.
-fn logged_root(path: &Path) {
-    let store = open(path, Durability::Synced);
+fn logged_root(path: &Path, durability: Durability) {
+    let store = open(path, durability);
     for _ in 0..5 {
         store.commit(large("before")).unwrap();
     }
     disk::fail("root");
     store.commit(large("during")).unwrap();
+    store.flush().unwrap();
     let copied = store.inner().copy_to(path.with_added_extension("copy"), false).wait();
     assert!(matches!(copied, Err(Error::Failed(_))), "what is in memory cannot go into the file");
     assert!(matches!(store.commit(large("then")), Err(Error::Failed(_))));
@@ -171,8 +175,9 @@ fn straight_root(path: &Path) {
     goes_on(path);
 }
 
-fn buffered_root(path: &Path) {
-    let store = open(path, Durability::buffered());
+fn in_memory_root(path: &Path) {
+    let options = Options { durability: Durability::buffered(), log: None, ..Options::default() };
+    let store = open_with(path, options);
     store.commit(large("before")).unwrap();
     store.flush().unwrap();
     disk::fail("root");
@@ -193,17 +198,18 @@ fn buffered_root(path: &Path) {
 
 #[test]
 fn a_flush_that_fails_is_reported_and_tried_again() {
-    for fault in PASSING {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(
-            disk::run(&format!("buffered+{fault}"), &folder.path().join("test.klm")).success(),
-            "{fault}"
-        );
+    for way in ["buffered", "soon", "in_memory"] {
+        for fault in PASSING {
+            let folder = tempfile::tempdir().unwrap();
+            let task = format!("{way}+{fault}");
+            assert!(disk::run(&task, &folder.path().join("test.klm")).success(), "{task}");
+        }
     }
 }
 
-fn buffered(path: &Path, fault: &str) {
-    let store = open(path, Durability::Buffered { entries: 300, interval: Duration::from_millis(5) });
+fn buffered(path: &Path, fault: &str, options: Options) {
+    let durability = Durability::Buffered { entries: 300, interval: Duration::from_millis(5) };
+    let store = open_with(path, Options { durability, ..options });
     store.commit(large("before")).unwrap();
     store.flush().unwrap();
     disk::fail(fault);
@@ -244,6 +250,35 @@ fn buffered(path: &Path, fault: &str) {
     assert!(value(&store, "during/199").is_some() && value(&store, "after/199").is_some());
     let all = (0..500).filter(|number| value(&store, &format!("more/{number:03}")).is_some());
     assert!(all.eq(more), "other commits are there than were acknowledged");
+}
+
+/// What could not be synced goes to the log behind what was before it, and is found there after a crash.
+fn soon(path: &Path, fault: &str) {
+    let durability = Durability::Buffered { entries: 300, interval: Duration::from_millis(5) };
+    let log = Some(LogOptions { interval: Duration::MAX, ..LogOptions::default() });
+    let store = open_with(path, Options { durability, log, ..Options::default() });
+    let commit = |number: u64| store.commit(Batch::new().put(number.to_be_bytes(), [7; 500]));
+    let acknowledged = |numbers: std::ops::Range<u64>| {
+        numbers.for_each(|number| while commit(number).is_err() {});
+    };
+    acknowledged(0..10);
+    store.flush().unwrap();
+    disk::fail(fault);
+    acknowledged(10..30);
+    assert!(matches!(store.flush(), Err(Error::Full(_))));
+    acknowledged(30..50);
+    disk::heal();
+    while store.flush().is_err() {}
+    acknowledged(50..60);
+    store.flush().unwrap();
+    let copy = path.with_extension("copy");
+    for log in ["", ".redo0", ".redo1"] {
+        let of = |file: &Path| format!("{}{log}", file.display());
+        std::fs::copy(of(path), of(&copy)).unwrap();
+    }
+    let crashed = open(&copy, Durability::Synced);
+    assert_eq!(crashed.sequence().unwrap(), store.sequence().unwrap());
+    assert!((0_u64..60).all(|number| crashed.get(&number.to_be_bytes(), |_| ()).unwrap().is_some()));
 }
 
 #[test]

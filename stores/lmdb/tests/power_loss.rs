@@ -41,7 +41,7 @@ fn as_a_child() {
     };
     // Taken into the file every few commits.
     let log = LogOptions { entries: 300, bytes: 1 << 20, interval: Duration::from_millis(15) };
-    let log = (task != "straight").then_some(log);
+    let log = (!["straight", "in_memory"].contains(&task.as_str())).then_some(log);
     let options = Options { durability, log, ..Options::default() };
     let store = Blocking::new(LmdbStore::open_with(&path, options).unwrap());
     commits::make(&store, &mut marks, if durability == Durability::Synced { 1 } else { FLUSHED });
@@ -88,6 +88,11 @@ fn written_commits_survive_a_power_failure_when_they_are_flushed() {
 #[test]
 fn flushed_commits_survive_a_power_failure() {
     survives("buffered");
+}
+
+#[test]
+fn flushed_commits_without_a_log_survive_a_power_failure() {
+    survives("in_memory");
 }
 
 /// A copy takes its place only when it is on the disk: else a power failure would leave a half under a good name.
