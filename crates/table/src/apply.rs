@@ -41,70 +41,70 @@ pub(crate) async fn apply<'c>(
     now: Timestamp,
     commits: Commits,
 ) -> Result<Applied<'c>, Error> {
-    let (key, put) = match &change.what {
-        What::Put(document) => {
-            let document = table.checked(document)?;
-            let mut key = Vec::with_capacity(64);
-            entries::write_key(table, &Fields { table, document: &document }, &mut key)?;
-            (key, Some(document))
-        }
-        What::Update(values, _) | What::Delete(values) => (entries::given_key(table, values)?, None),
+    let put = match &change.what {
+        What::Put(document) => Some(table.checked(document)?),
+        _ => None,
+    };
+    let fields = put.as_deref().map(|document| Fields::of(table, document));
+    let key = match (&change.what, &fields) {
+        (What::Update(values, _) | What::Delete(values), _) => entries::given_key(table, values)?,
         // Seldom: kept apart, so that every put need not have room for them.
-        What::Enter { key, tree } => return Box::pin(enter(read, table, key, *tree, now)).await,
-        What::Leave { key, entry } => return Box::pin(leave(read, table, key, entry)).await,
+        (What::Enter { key, tree }, _) => return Box::pin(enter(read, table, key, *tree, now)).await,
+        (What::Leave { key, entry }, _) => return Box::pin(leave(read, table, key, entry)).await,
+        (What::Put(_), fields) => {
+            let mut key = Vec::with_capacity(64);
+            fields.iter().try_for_each(|fields| entries::write_key(table, fields, &mut key))?;
+            key
+        }
     };
     // A record that nothing else depends on is written without a look at what it was.
     let blind = put.is_some() && table.indexes().is_empty() && change.when.is_empty();
     let stored = if blind { None } else { read_record(read, table, &key).await? };
     let visible = stored.as_ref().filter(|document| !is_expired(table, document, now));
     change.when.iter().try_for_each(|when| check(table, when, visible))?;
-    let after = match &change.what {
-        What::Put(_) => put,
-        What::Update(_, update) => match visible {
-            None => return Ok(Applied::default()),
-            Some(before) => {
-                if let Some(field) = update.fields().find(|field| is_key(table, field)) {
-                    let reason =
-                        "is part of the primary key and cannot change: delete the record and put another";
-                    return Err(keyloom_schema::Error::Value {
-                        field: field.to_owned(),
-                        reason: reason.into(),
-                    }
-                    .into());
-                }
-                let mut document = before.clone();
-                update.apply(&mut document)?;
-                Some(Cow::Owned(table.check(document)?))
-            }
-        },
-        What::Delete(_) | What::Enter { .. } | What::Leave { .. } => None,
-    };
     let seen = visible.is_some();
     let mut applied = Applied { key, ..Applied::default() };
-    match (&stored, &after) {
-        (None, None) => {}
-        (None, Some(document)) if !table.indexes().iter().any(Index::is_unique) => {
-            add(table, document, &mut applied)?;
+    let updated = match (&change.what, visible) {
+        (What::Update(..), None) => return Ok(Applied::default()),
+        (What::Update(_, update), Some(before)) => {
+            if let Some(field) = update.fields().find(|field| is_key(table, field)) {
+                let reason =
+                    "is part of the primary key and cannot change: delete the record and put another";
+                return Err(
+                    keyloom_schema::Error::Value { field: field.to_owned(), reason: reason.into() }.into()
+                );
+            }
+            let mut document = before.clone();
+            update.apply(&mut document)?;
+            Some(Cow::Owned(table.check(document)?))
         }
+        _ => None,
+    };
+    match (&stored, &fields) {
+        (None, Some(fields)) if !table.indexes().iter().any(Index::is_unique) => {
+            add(table, fields, &mut applied)?;
+        }
+        (None, None) => {}
         // Kept apart, so that a record that is new need not have room for it.
-        (before, after) => {
-            let (before, after) = (before.as_ref(), after.as_deref());
+        (before, _) => {
+            let (before, after) = (before.as_ref(), put.as_deref().or(updated.as_deref()));
             Box::pin(replace(read, table, before, after, now, commits, &mut applied)).await?;
         }
     }
-    (applied.before, applied.after) = (stored.filter(|_| seen), after);
+    drop(fields);
+    (applied.before, applied.after) = (stored.filter(|_| seen), put.or(updated));
     Ok(applied)
 }
 
 /// Adds the writes of a record that is new and whose entries nobody else can have.
-fn add(table: &Table, document: &Document, applied: &mut Applied<'_>) -> Result<(), Error> {
+fn add(table: &Table, fields: &Fields<'_>, applied: &mut Applied<'_>) -> Result<(), Error> {
     let Applied { key, writes, .. } = applied;
     let mut scratch = Scratch::with_room();
     for index in table.indexes().iter().filter(|index| index.state().is_kept_up()) {
         let write = |entry: &[u8], value: &[u8], _| writes.write(entry, Some(value));
-        entries::each_entry(table, index, &Fields { table, document }, key, &mut scratch, write)?;
+        entries::each_entry(table, index, fields, key, &mut scratch, write)?;
     }
-    writes.write_with(key, |out| entries::payload(table, document, out))
+    writes.write_with(key, |out| entries::payload(fields, out))
 }
 
 /// Adds the writes that turn a record and its entries into another; what was is removed where it moves.
@@ -143,7 +143,8 @@ async fn replace(
     match after {
         None => applied.writes.write(&applied.key, None),
         Some(document) => {
-            applied.writes.write_with(&applied.key, |out| entries::payload(table, document, out))?;
+            let fields = Fields::of(table, document);
+            applied.writes.write_with(&applied.key, |out| entries::payload(&fields, out))?;
         }
     }
     Ok(())
@@ -303,13 +304,13 @@ fn check(table: &Table, when: &When, record: Option<&Document>) -> Result<(), Er
         (When::Absent, Some(_)) => (false, "it does not exist".to_owned()),
         (When::Is(predicate), None) => (false, predicate.to_string()),
         (When::Is(predicate), Some(document)) => {
-            let holds = predicate.clone().bind(table)?.holds(&Fields { table, document })?;
+            let holds = predicate.clone().bind(table)?.holds(&Fields::of(table, document))?;
             (holds, predicate.to_string())
         }
         (When::Same(expected), record) => {
             let bytes = |document: &Document| {
                 let mut bytes = Vec::new();
-                entries::payload(table, document, &mut bytes).map(|()| bytes)
+                entries::payload(&Fields::of(table, document), &mut bytes).map(|()| bytes)
             };
             let same = record.map(|record| Ok::<_, Error>(bytes(record)? == bytes(expected)?));
             (same.transpose()?.unwrap_or(false), "it has not changed".to_owned())

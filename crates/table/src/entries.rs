@@ -21,16 +21,35 @@ pub(crate) struct Entry {
     pub(crate) unique: bool,
 }
 
-/// A record's values, each by the number and the name of its column.
+/// A record's values, each by the number of its column.
 pub(crate) trait Columns: Source {
     /// The value of a column; `None` if the record has none.
-    fn column(&self, number: u16, name: &str) -> Option<&Value<'_>>;
+    fn column(&self, number: u16) -> Option<&Value<'_>>;
 }
 
-/// The fields of a document.
+/// The fields of a document. Each is looked for by its name once.
 pub(crate) struct Fields<'a> {
-    pub(crate) table: &'a Table,
-    pub(crate) document: &'a Document,
+    table: &'a Table,
+    document: &'a Document,
+    /// The value of the first column, and so on.
+    values: SmallVec<[Option<&'a Value<'static>>; 8]>,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(table: &'a Table, document: &'a Document) -> Self {
+        let values = table.columns().iter().map(|column| document.get(&column.name)).collect();
+        Self { table, document, values }
+    }
+
+    /// Those that the table does not declare.
+    fn others(&self) -> impl Iterator<Item = (FieldRef<'_>, &Value<'_>)> {
+        let (table, document) = (self.table, self.document);
+        // Mostly there are none, and nothing has to be looked for.
+        let all_declared = self.values.iter().flatten().count() == document.len();
+        let named = document.iter().filter(move |(name, _)| !all_declared && table.column(name).is_none());
+        let named = named.map(|(name, value)| (FieldRef::Name(name), value));
+        named.chain(document.foreign().map(|(id, value)| (FieldRef::Id(id), value)))
+    }
 }
 
 impl Source for Fields<'_> {
@@ -44,8 +63,8 @@ impl Source for Fields<'_> {
 }
 
 impl Columns for Fields<'_> {
-    fn column(&self, _: u16, name: &str) -> Option<&Value<'_>> {
-        self.document.get(name)
+    fn column(&self, number: u16) -> Option<&Value<'_>> {
+        self.values.get(usize::from(number).checked_sub(1)?).copied().flatten()
     }
 }
 
@@ -58,7 +77,7 @@ pub(crate) struct Placed<'a, 'v> {
 
 impl Source for Placed<'_, '_> {
     fn value(&self, name: &str) -> Result<Value<'_>, keyloom_schema::Error> {
-        let value = self.table.column(name).and_then(|column| self.column(column.id, name));
+        let value = self.table.column(name).and_then(|column| self.column(column.id));
         Ok(value.map_or(Value::Null, Value::borrowed))
     }
 
@@ -68,7 +87,7 @@ impl Source for Placed<'_, '_> {
 }
 
 impl Columns for Placed<'_, '_> {
-    fn column(&self, number: u16, _: &str) -> Option<&Value<'_>> {
+    fn column(&self, number: u16) -> Option<&Value<'_>> {
         self.values.get(usize::from(number).checked_sub(1)?)?.as_ref()
     }
 }
@@ -80,7 +99,7 @@ pub(crate) fn write_key(table: &Table, record: &impl Columns, out: &mut Vec<u8>)
 
 /// The values of the parts of a tree; null where the record has none.
 fn values_of<'r>(tree: &Tree, record: &'r impl Columns) -> Values<'r> {
-    let values = tree.parts().iter().map(|part| record.column(part.column, &part.name));
+    let values = tree.parts().iter().map(|part| record.column(part.column));
     values.map(|value| value.map_or(Value::Null, Value::borrowed)).collect()
 }
 
@@ -116,11 +135,8 @@ pub(crate) fn given_key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>, 
 }
 
 /// Appends a document's payload: every field that its key does not give back.
-pub(crate) fn payload(table: &Table, document: &Document, out: &mut Vec<u8>) -> Result<(), Error> {
-    let unknown = document.iter().filter(|(name, _)| table.column(name).is_none());
-    let unknown = unknown.map(|(name, value)| (FieldRef::Name(name), value));
-    let foreign = document.foreign().map(|(id, value)| (FieldRef::Id(id), value));
-    write_payload(table, &Fields { table, document }, unknown.chain(foreign), out)
+pub(crate) fn payload(fields: &Fields<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+    write_payload(fields.table, fields, fields.others(), out)
 }
 
 /// Appends a record's payload, with fields that the table does not declare.
@@ -136,7 +152,7 @@ pub(crate) fn write_payload<'r>(
     };
     // Declared columns first, in the order of their numbers: the order that costs the encoder nothing.
     let declared = table.columns().iter();
-    let declared = declared.filter_map(|column| Some((column.id, record.column(column.id, &column.name)?)));
+    let declared = declared.filter_map(|column| Some((column.id, record.column(column.id)?)));
     let declared = declared.filter(|(id, value)| !in_key(*id, value));
     let declared = declared.map(|(id, value)| (FieldRef::Id(id), value));
     Ok(document::encode(table, declared.chain(others), out)?)
@@ -174,10 +190,7 @@ pub(crate) fn each_entry(
     let tree = index.tree();
     let mut values = values_of(tree, record);
     let Scratch { key, value } = scratch;
-    let fields = index.covering().iter().filter_map(|id| {
-        let column = table.column_by_id(*id)?;
-        Some((*id, record.column(*id, &column.name)?))
-    });
+    let fields = index.covering().iter().filter_map(|id| Some((*id, record.column(*id)?)));
     begin_entry_value(primary_key, value);
     document::encode(table, fields, value)?;
     let mut one = |values: &[Value<'_>], seen: Option<&mut Vec<Vec<u8>>>| -> Result<(), Error> {
@@ -219,7 +232,7 @@ pub(crate) fn index_entries(
     document: &Document,
     primary_key: &[u8],
 ) -> Result<Vec<Entry>, Error> {
-    let (record, mut entries) = (Fields { table, document }, Vec::new());
+    let (record, mut entries) = (Fields::of(table, document), Vec::new());
     each_entry(table, index, &record, primary_key, &mut Scratch::with_room(), |key, value, unique| {
         entries.push(Entry { key: key.to_vec(), value: value.to_vec(), unique });
     })?;
@@ -244,7 +257,7 @@ pub(crate) fn all_entries(
     if table.indexes().is_empty() {
         return Ok(Vec::new());
     }
-    let (record, mut scratch) = (Fields { table, document }, Scratch::with_room());
+    let (record, mut scratch) = (Fields::of(table, document), Scratch::with_room());
     let mut all = Vec::with_capacity(table.indexes().len());
     for (number, index) in table.indexes().iter().enumerate() {
         each_entry(table, index, &record, primary_key, &mut scratch, |key, value, unique| {

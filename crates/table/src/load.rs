@@ -288,10 +288,9 @@ impl<'t> Group<'t> {
     }
 
     fn add(&mut self, document: Document) -> Result<(), Error> {
-        let table = self.table;
-        let document = table.check(document)?;
-        let write = |payload: &mut Vec<u8>| entries::payload(table, &document, payload);
-        self.add_record(&Fields { table, document: &document }, write)
+        let document = self.table.check(document)?;
+        let fields = Fields::of(self.table, &document);
+        self.add_record(&fields, |payload| entries::payload(&fields, payload))
     }
 
     /// Adds a record by the values of these columns.

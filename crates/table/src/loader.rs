@@ -159,7 +159,7 @@ impl Loader {
             return Err(schema::Error::Value { field, reason: reason.into() }.into());
         }
         let mut payload = Vec::with_capacity(128);
-        entries::payload(&self.table, &document, &mut payload)?;
+        entries::payload(&entries::Fields::of(&self.table, &document), &mut payload)?;
         bytes.reserve_exact(payload.len());
         bytes.extend_from_slice(&payload);
         Ok((bytes, key))
