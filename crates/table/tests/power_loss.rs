@@ -15,11 +15,12 @@ mod shop;
 use std::io::Write as _;
 use std::time::Duration;
 
+use keyloom_lmdb::{LmdbStore, Options};
 use keyloom_store::{Durability, Store, Wait};
 use keyloom_testkit::{child, disk};
 use shop::Model;
 
-const STEPS: u64 = 40;
+const STEPS: u64 = 120;
 
 /// How many steps are promised at once if they are buffered.
 const FLUSHED: u64 = 8;
@@ -36,7 +37,9 @@ fn as_a_child() {
         "synced" => Durability::Synced,
         _ => Durability::Buffered { entries: 30, interval: Duration::from_millis(2) },
     };
-    let shop = shop::open(&path, durability);
+    let log = Options::default().log.filter(|_| task != "in_memory");
+    let options = Options { durability, log, ..Options::default() };
+    let shop = shop::open_in(LmdbStore::open_with(&path, options).unwrap());
     shop.store().flush().wait().unwrap();
     marks.write_all(b"0").unwrap();
     let mut model = Model::default();
@@ -88,4 +91,9 @@ fn synced_tables_survive_a_power_failure() {
 #[test]
 fn flushed_tables_survive_a_power_failure() {
     survives("buffered");
+}
+
+#[test]
+fn flushed_tables_without_a_log_survive_a_power_failure() {
+    survives("in_memory");
 }

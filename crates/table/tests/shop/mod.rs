@@ -56,7 +56,12 @@ pub(crate) fn store(path: &Path, durability: Durability) -> LmdbStore {
 
 /// Opens the file, and creates its tables if they are not there.
 pub(crate) fn open(path: &Path, durability: Durability) -> Shop {
-    let shop = Database::open(store(path, durability)).wait().unwrap();
+    open_in(store(path, durability))
+}
+
+/// The same in a store that is open.
+pub(crate) fn open_in(store: LmdbStore) -> Shop {
+    let shop = Database::open(store).wait().unwrap();
     shop.open_table(orders()).wait().unwrap();
     shop.open_table(events()).wait().unwrap();
     shop
