@@ -53,7 +53,9 @@ pub(crate) async fn apply<'c>(
         (What::Leave { key, entry }, _) => return Box::pin(leave(read, table, key, entry)).await,
         (What::Put(_), fields) => {
             let mut key = Vec::with_capacity(64);
-            fields.iter().try_for_each(|fields| entries::write_key(table, fields, &mut key))?;
+            if let Some(fields) = fields {
+                entries::write_key(table, fields, &mut key)?;
+            }
             key
         }
     };

@@ -101,12 +101,13 @@ static void record_one(char kind, int64_t file, int64_t offset, const struct iov
 
 /* Maps of watched files that can be written to, and what was in them when last looked at. */
 static struct map { char *start, *seen; size_t length; int64_t file; } maps[8];
+#define EACH_MAP(map) (struct map *map = maps; map < maps + sizeof maps / sizeof *maps; map++)
 #define PAGE 4096
 
 /* Records the pages of maps that were written to since. */
 static void collect(void) {
     char page[PAGE];
-    for (struct map *map = maps; map < maps + sizeof maps / sizeof *maps; map++)
+    for EACH_MAP(map)
         for (size_t at = 0; map->start && at < map->length; at += PAGE) {
             size_t length = map->length - at < PAGE ? map->length - at : PAGE;
             memcpy(page, map->start + at, length);
@@ -127,16 +128,18 @@ static void *map_with(const char *symbol, void *place, size_t length, int access
         (void *(*)(void *, size_t, int, int, int, off64_t))dlsym(RTLD_NEXT, symbol);
     char *start = real(place, length, access, flags, fd, offset);
     if (start == MAP_FAILED || !(flags & MAP_SHARED) || !(access & PROT_WRITE) || fd < 0 || !watched(fd)) return start;
-    if (offset) abort();
-    pthread_mutex_lock(&lock);
-    struct map *map = maps;
-    while (map < maps + sizeof maps / sizeof *maps && map->start) map++;
-    char *seen = map < maps + sizeof maps / sizeof *maps ? malloc(length) : NULL;
-    if (!seen) abort();
+    char *seen = malloc(length);
+    /* What is not recorded must not look as if it were. */
+    if (offset || !seen) abort();
     memcpy(seen, start, length);
-    *map = (struct map){ start, seen, length, number(fd) };
-    pthread_mutex_unlock(&lock);
-    return start;
+    pthread_mutex_lock(&lock);
+    for EACH_MAP(map)
+        if (!map->start) {
+            *map = (struct map){ start, seen, length, number(fd) };
+            pthread_mutex_unlock(&lock);
+            return start;
+        }
+    abort();
 }
 
 void *mmap(void *place, size_t length, int access, int flags, int fd, off_t offset) {
@@ -148,7 +151,7 @@ void *mmap64(void *place, size_t length, int access, int flags, int fd, off64_t 
 
 int munmap(void *start, size_t length) {
     REAL(int, "munmap", void *, size_t);
-    for (struct map *map = maps; map < maps + sizeof maps / sizeof *maps; map++)
+    for EACH_MAP(map)
         if (map->start && map->start == start) {
             pthread_mutex_lock(&lock);
             collect();
@@ -211,7 +214,7 @@ static int sync_with(const char *name, int fd) {
     if (!watched(fd)) return real(fd);
     if (fails("sync")) { errno = EIO; return -1; }
     pthread_mutex_lock(&lock);
-    // What comes into a map from here on may not be on the disk.
+    /* What comes into a map from here on may not be on the disk. */
     collect();
     int outcome = real(fd);
     if (!outcome) record_one(folder ? 'F' : 'S', number(fd), 0, NULL, 0, 0);

@@ -47,7 +47,7 @@ fn a_log_is_the_same_in_memory_and_by_calls() {
 }
 
 #[test]
-fn what_is_cut_off_is_not_in_the_map_any_more() {
+fn a_log_goes_on_where_it_was_cut() {
     let folder = tempfile::tempdir().unwrap();
     let mut logs = Logs::open(&folder.path().join("test.klm"), true).unwrap();
     let record = |byte: u8| vec![byte; 100];
