@@ -25,7 +25,7 @@ pub struct Distinct {
 impl Distinct {
     /// Takes in a value by its bytes.
     pub fn add(&mut self, bytes: &[u8]) {
-        let hash = xxhash_rust::xxh3::xxh3_64(bytes);
+        let hash = twox_hash::XxHash3_64::oneshot(bytes);
         if self.smallest.len() < KEPT {
             self.smallest.insert(hash);
             return;

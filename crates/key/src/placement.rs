@@ -30,6 +30,7 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 use md5::{Digest, Md5};
+use twox_hash::XxHash64;
 
 use crate::casefold;
 use crate::error::{Error, Refusal};
@@ -63,7 +64,7 @@ impl Hash {
                 let [first @ .., _, _, _, _, _, _, _, _] = digest;
                 u64::from_be_bytes(first)
             }
-            Self::XxHash => xxhash_rust::xxh64::xxh64(bytes, 0),
+            Self::XxHash => XxHash64::oneshot(0, bytes),
             Self::Murmur3 => {
                 // Reading from memory cannot fail.
                 let both = murmur3::murmur3_x64_128(&mut &*bytes, 0).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 /// Bits for each key: with seven probes, one in 120 keys that are not there is taken for one that is.
 const BITS: usize = 10;
@@ -10,7 +10,7 @@ const PROBES: u64 = 7;
 
 /// The hash of a key, for the filter and the cache.
 pub(crate) fn hash(key: &[u8]) -> u64 {
-    xxh3_64(key)
+    XxHash3_64::oneshot(key)
 }
 
 /// Seven bits for each key.

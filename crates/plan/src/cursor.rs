@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use keyloom_schema::{Table, Tree};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use twox_hash::XxHash3_64;
 
 use crate::error::{Error, Stale};
 use crate::plan::{Access, Plan};
@@ -161,7 +161,7 @@ impl Rest<'_> {
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
-    xxh3_64_with_seed(bytes, u64::from_be_bytes(*b"cursor v"))
+    XxHash3_64::oneshot_with_seed(u64::from_be_bytes(*b"cursor v"), bytes)
 }
 
 /// The tree of this number.
@@ -179,7 +179,7 @@ fn layout(table: &Table, tree: &Tree) -> u64 {
 fn fingerprint(table: &Table, query: &Query) -> u64 {
     // Bound to the table's types, the same question has the same text whoever wrote it.
     let filter = query.filter.clone().bind(table).unwrap_or_else(|_| query.filter.clone());
-    xxh3_64(format!("{} {filter} {:?} {:?}", table.name(), query.order, query.select).as_bytes())
+    XxHash3_64::oneshot(format!("{} {filter} {:?} {:?}", table.name(), query.order, query.select).as_bytes())
 }
 
 impl fmt::Display for Cursor {

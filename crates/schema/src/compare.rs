@@ -69,7 +69,7 @@ impl Table {
             columns.chain([format!("{:?}", self.expiry), primary]).chain(indexes).collect();
         // The length of each part keeps the parts apart, whatever names hold.
         let text: String = parts.iter().map(|part| format!("{}:{part}\n", part.len())).collect();
-        xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+        twox_hash::XxHash3_64::oneshot(text.as_bytes())
     }
 
     fn index_line(&self, index: &Index) -> String {

@@ -205,7 +205,7 @@ impl Tree {
 
     /// A hash of its number and its layout: another tree, or one whose bytes mean something else, has another.
     pub fn fingerprint(&self) -> u64 {
-        xxhash_rust::xxh3::xxh3_64(format!("{} {}", self.id, self.layout()).as_bytes())
+        twox_hash::XxHash3_64::oneshot(format!("{} {}", self.id, self.layout()).as_bytes())
     }
 
     /// The key as the schema says it: `(user_id, order_date desc)`, the declared parts only.

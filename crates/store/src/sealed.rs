@@ -9,7 +9,7 @@
 
 use std::io::Write;
 
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::error::Error;
 
@@ -18,7 +18,8 @@ pub const SEAL: usize = 4;
 
 fn checksum(key: &[u8], value: &[u8]) -> [u8; SEAL] {
     // The key too: a value that lies under another key is damage.
-    let [_, _, _, _, low @ ..] = (xxh3_64(value) ^ xxh3_64(key).rotate_left(32)).to_be_bytes();
+    let both = XxHash3_64::oneshot(value) ^ XxHash3_64::oneshot(key).rotate_left(32);
+    let [_, _, _, _, low @ ..] = both.to_be_bytes();
     low
 }
 

@@ -6,7 +6,7 @@
 //! a row with base v2           └─ decided     the cell lists the row, or the row is dead
 //! ```
 
-use xxhash_rust::xxh3::xxh3_128;
+use twox_hash::XxHash3_128;
 
 use crate::cluster::{Cell, Kind, Row};
 use crate::id::Id;
@@ -23,7 +23,7 @@ pub(crate) type Listed = (u128, Id);
 
 /// The hash by which a cell lists the row of a key.
 pub(crate) fn hash(key: &[u8]) -> u128 {
-    xxh3_128(key)
+    XxHash3_128::oneshot(key)
 }
 
 /// The record's key and the version it had when the row was written; `None` for a member, which has no record.

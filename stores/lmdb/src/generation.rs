@@ -21,7 +21,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use hashbrown::HashTable;
 use keyloom_key::Span;
 use keyloom_store::{Batch, Direction, Sequence};
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::arena::{Arena, Place};
 use crate::prefetch::fetch;
@@ -274,7 +274,7 @@ impl Rows {
 
 /// The hash by which a key is found.
 pub(crate) fn hash(key: &[u8]) -> u64 {
-    xxh3_64(key)
+    XxHash3_64::oneshot(key)
 }
 
 /// The part of a hash that is kept.

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use keyloom_store::{Batch, Error, Sequence};
 use memmap2::MmapMut;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use twox_hash::XxHash3_64;
 
 use crate::engine::{Engine, sync_folder};
 use crate::error::file;
@@ -172,7 +172,7 @@ fn length(bytes: usize) -> u32 {
 }
 
 fn checksum(chain: u64, payload: &[u8]) -> u64 {
-    xxh3_64_with_seed(payload, chain)
+    XxHash3_64::oneshot_with_seed(chain, payload)
 }
 
 /// Both logs, open to be written by the process that has the right to.
@@ -332,7 +332,7 @@ impl Log {
 ///
 /// Returns how many commits there were.
 pub(crate) fn recover(engine: &Engine, store: &Path) -> Result<u64, Error> {
-    let salts = engine.salts(&*engine.read()?)?;
+    let salts = engine.salts(&engine.read()?.txn)?;
     let Some(salts) = salts else { return Ok(0) };
     let mut logs = Vec::new();
     for (number, salt) in salts.0.into_iter().enumerate() {

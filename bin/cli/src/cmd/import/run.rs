@@ -1,5 +1,6 @@
 //! One import from its beginning to its end, or from where it was cut off.
 
+use std::hash::Hasher as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use keyloom::schema::Table as Definition;
 use keyloom::store::Store;
 use keyloom::{Database, Existing, Loader, Location, Merged, UrlStore, Wait};
-use xxhash_rust::xxh64::Xxh64;
+use twox_hash::XxHash64;
 
 use super::errors::Errors;
 use super::{Import, OnConflict, OnError, define};
@@ -127,10 +128,10 @@ impl Import {
     /// lines become records. A database in memory is gone with the process, and so is its import.
     fn folder(&self, location: &Location, table: &Definition, head: &[u8]) -> Option<(PathBuf, u64)> {
         let Location::File(path) = location else { return None };
-        let mut hash = Xxh64::new(0);
+        let mut hash = XxHash64::with_seed(0);
         let mut add = |part: &[u8]| {
-            hash.update(&part.len().to_be_bytes());
-            hash.update(part);
+            hash.write(&part.len().to_be_bytes());
+            hash.write(part);
         };
         add(head);
         if let Ok(facts) = std::fs::metadata(&self.file) {
@@ -145,7 +146,7 @@ impl Import {
         add(self.null.as_bytes());
         let Self { columns, delimiter, input_format, on_error, .. } = self;
         add(format!("{columns:?} {delimiter:?} {input_format:?} {on_error:?}").as_bytes());
-        let identity = hash.digest();
+        let identity = hash.finish();
         let mut folder = path.clone().into_os_string();
         folder.push(format!(".import-{identity:016x}"));
         Some((folder.into(), identity))
