@@ -6,7 +6,7 @@
 
 use std::ops::Bound;
 
-use keyloom_key::{Direction, Nulls, Span, Type, Value, prefix_end};
+use keyloom_key::{Direction, Span, Type, Value, prefix_end};
 use keyloom_schema::{Column, Format, Index, Part, Placement, Predicate, State, Table, Tree};
 use smallvec::SmallVec;
 
@@ -152,10 +152,10 @@ impl<'q> Wanted<'q> {
                     Direction::Ascending => (lower, upper),
                     Direction::Descending => (upper, lower),
                 };
-                // Nulls stand at one of the ends, and are in no range.
-                let nulls = |at: Nulls| part.field.nulls == Some(at);
+                // Nulls stand at one of the ends, and are in no range: where values begin or end, the planner knows.
+                let nulls = part.field.nulls.is_some();
                 let end = match last {
-                    Bound::Unbounded if nulls(Nulls::Last) => return None,
+                    Bound::Unbounded if nulls => return None,
                     Bound::Unbounded => prefix_end(&start),
                     Bound::Included(value) => {
                         behind(tree, points.len() + 1, &key(tree, points, Some(value))?)
@@ -163,7 +163,7 @@ impl<'q> Wanted<'q> {
                     Bound::Excluded(value) => Some(key(tree, points, Some(value))?),
                 };
                 let start = match first {
-                    Bound::Unbounded if nulls(Nulls::First) => return None,
+                    Bound::Unbounded if nulls => return None,
                     Bound::Unbounded => start,
                     Bound::Included(value) => key(tree, points, Some(value))?,
                     Bound::Excluded(value) => {
