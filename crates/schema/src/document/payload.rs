@@ -89,12 +89,14 @@ impl<'a> Payload<'a> {
     #[inline]
     pub fn find(&self, id: u16) -> Result<Option<Field<'a>>, Error> {
         let found = match self.width {
-            Width::One => find::<3>(self.declared, id),
-            Width::Two => find::<4>(self.declared, id),
-            Width::Four => find::<6>(self.declared, id),
+            Width::One => find(self.declared, id, |[_, _, end]| usize::from(end)),
+            Width::Two => find(self.declared, id, |[_, _, a, b]| usize::from(u16::from_be_bytes([a, b]))),
+            Width::Four => find(self.declared, id, |[_, _, a, b, c, d]| {
+                usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX)
+            }),
         };
-        let Some(index) = found else { return Ok(None) };
-        let (bytes, at) = self.declared_at(index)?;
+        let Some((start, end)) = found else { return Ok(None) };
+        let (bytes, at) = self.slice(start, end)?;
         Ok(Some(Field { bytes, at }))
     }
 
@@ -224,17 +226,20 @@ fn table(bytes: &[u8], width: Width, entry: usize) -> Option<(usize, &[u8], &[u8
     Some((count, table, rest))
 }
 
-/// The index of the entry with this id, in a table whose entries have `N` bytes.
+/// Where the value with this id begins and ends, in a table whose entries have `N` bytes and say where theirs `ends`.
 #[inline]
-fn find<const N: usize>(table: &[u8], id: u16) -> Option<usize> {
+fn find<const N: usize>(table: &[u8], id: u16, ends: impl Fn([u8; N]) -> usize) -> Option<(usize, usize)> {
     let (entries, _) = table.as_chunks::<N>();
     let id_at = |index: usize| entries.get(index)?.first_chunk().map(|id| u16::from_be_bytes(*id));
     // Ids ascend, so none is farther back than its distance from the first; in most records it is just there.
     let most = usize::from(id.checked_sub(id_at(0)?)?);
-    if id_at(most) == Some(id) {
-        return Some(most);
-    }
-    search(entries.len().min(most), |index| id_at(index).map(|found| found.cmp(&id)))
+    let index = if id_at(most) == Some(id) {
+        most
+    } else {
+        search(entries.len().min(most), |index| id_at(index).map(|found| found.cmp(&id)))?
+    };
+    let end_of = |index: usize| entries.get(index).map(|entry| ends(*entry));
+    Some((index.checked_sub(1).and_then(end_of).unwrap_or(0), end_of(index)?))
 }
 
 /// The index that compares as equal, by halving. Bytes out of order may hide an entry and do no other harm.

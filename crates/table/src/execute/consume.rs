@@ -43,6 +43,8 @@ pub(super) struct Consumer<'a, V> {
     stop: Option<Stop>,
     error: Option<Error>,
     after: Option<&'a Position>,
+    /// Whether every row that is read is wanted.
+    all: bool,
     /// The index whose entries may have changed when their records are fetched.
     moving: Option<&'a Index>,
 }
@@ -87,6 +89,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
             stop: None,
             error: None,
             after: run.after,
+            all: run.plan.filter.is_none() && run.plan.once.is_none() && run.table.expiry().is_none(),
             moving: if run.one_state { None } else { index(run.table, tree) },
         })
     }
@@ -120,6 +123,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
         }
     }
 
+    #[inline]
     fn take(&mut self, stretch: usize, key: &[u8], value: &[u8]) -> Result<ControlFlow<()>, Error> {
         if self.over_budget() {
             if self.page.is_none() || self.sorter.is_some() {
@@ -270,6 +274,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
     }
 
     /// Takes a row: its place in the tree, its record's key, and the index entry that led to it.
+    #[inline]
     fn row(
         &mut self,
         stretch: usize,
@@ -278,7 +283,7 @@ impl<'a, V: Visit> Consumer<'a, V> {
         entry: Option<&[u8]>,
         row: &Row<'_>,
     ) -> Result<(), Error> {
-        let wanted = self.is_wanted(entry, row)?;
+        let wanted = self.all || self.is_wanted(entry, row)?;
         if let Some((fields, sorter)) = &mut self.sorter {
             if wanted {
                 let order = sort_key(fields, self.plan, row)?;
