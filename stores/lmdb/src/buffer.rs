@@ -11,12 +11,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
 use keyloom_store::{Batch, Direction, Error, Limits, Look, Now, Page, Sequence, check};
 use tokio::sync::oneshot;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Reading};
 use crate::error::failed;
 use crate::generation::Generation;
 use crate::log::{Logs, Salts, Tail, Unwritten};
@@ -170,7 +169,7 @@ impl Buffer {
     }
 
     /// What is in the file now, and what is to be seen in front of it.
-    pub(crate) fn look(&self, engine: &Engine) -> Result<(RoTxn<'static, WithoutTls>, Option<View>), Error> {
+    pub(crate) fn look(&self, engine: &Engine) -> Result<(Reading, Option<View>), Error> {
         // What leaves the buffer after this look is in the file before the next.
         if !self.occupied.load(Ordering::Acquire) {
             return Ok((engine.read()?, None));
@@ -222,10 +221,10 @@ impl Buffer {
         }
         let conditions = batch.conditions_after(guard.sequence);
         if !conditions.is_empty() {
-            let txn = engine.read()?;
-            let front = Front { view: guard.view(guard.sequence), engine, txn: &txn };
+            let reading = engine.read()?;
+            let front = Front { view: guard.view(guard.sequence), engine, reading: &reading };
             check(&front, conditions)?;
-            engine.parked.put(txn);
+            engine.parked.put(reading);
         }
         let sequence = Sequence(guard.sequence.0 + 1);
         let state = &mut *guard;
@@ -538,21 +537,21 @@ impl State {
 struct Front<'a> {
     view: Option<View>,
     engine: &'a Engine,
-    txn: &'a RoTxn<'a>,
+    reading: &'a Reading,
 }
 
 impl Now for Front<'_> {
     fn get<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
         match &self.view {
-            None => self.engine.get(self.txn, key, look),
-            Some(view) => view.get(self.engine, self.txn, key, look),
+            None => self.engine.get(self.reading, key, look),
+            Some(view) => view.get(self.engine, self.reading, key, look),
         }
     }
 
     fn page(&self, span: &Span, limits: Limits, look: &mut Look<'_>) -> Result<Page, Error> {
         match &self.view {
-            None => self.engine.page(self.txn, span, Direction::Forward, limits, look),
-            Some(view) => view.page(self.engine, self.txn, span, Direction::Forward, limits, look),
+            None => self.engine.page(self.reading, span, Direction::Forward, limits, look),
+            Some(view) => view.page(self.engine, self.reading, span, Direction::Forward, limits, look),
         }
     }
 }

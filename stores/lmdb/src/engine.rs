@@ -1,7 +1,7 @@
 //! The file as LMDB has it: two tables, one for the data and one for what the file says of itself.
 
 use std::fs::File;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
@@ -14,10 +14,15 @@ use keyloom_store::{Direction, Error, Limits, Look, Now, Page, Sequence, sealed}
 use crate::config::Options;
 use crate::error::{engine, file};
 use crate::log::Salts;
+use crate::pages::{Map, Root, Tree};
 use crate::parked::Parked;
 use crate::scan;
 use crate::store::MAX_KEY;
 use crate::view::View;
+
+/// The names of both tables.
+const DATA: &str = "data";
+const META: &str = "meta";
 
 /// What the file says of itself, so that another engine's file is not taken for ours.
 const FORMAT: (&[u8], &[u8]) = (b"format", b"keyloom lmdb 1");
@@ -34,8 +39,19 @@ pub(crate) struct Engine {
     pub(crate) env: Env<WithoutTls>,
     pub(crate) data: Database<Bytes, Bytes>,
     pub(crate) meta: Database<Bytes, Bytes>,
+    /// Every table by its name.
+    names: Database<Bytes, Bytes>,
+    /// Where the file is in memory, if its pages can be read without LMDB.
+    pub(crate) map: Option<Map>,
     newest: Arc<Newest>,
     pub(crate) parked: Arc<Parked>,
+}
+
+/// The file as it was at one time.
+pub(crate) struct Reading {
+    pub(crate) txn: RoTxn<'static, WithoutTls>,
+    /// Where the rows are, if they can be read without LMDB.
+    pub(crate) root: Option<Root>,
 }
 
 /// The newest of LMDB's transactions whose sequence was looked up, so that it need not be again.
@@ -59,47 +75,78 @@ impl Engine {
         if created && let Some(folder) = path.parent() {
             sync_folder(folder)?;
         }
-        Ok(Self { env, data, meta, newest: Arc::default(), parked: Arc::default() })
+        let txn = env.read_txn().map_err(engine)?;
+        let names = env.open_database(&txn, None).map_err(engine)?;
+        let names: Database<Bytes, Bytes> =
+            names.ok_or_else(|| Error::Damaged("the file has no tables".into()))?;
+        let table = names.get(&txn, DATA.as_bytes()).map_err(engine)?;
+        let map = table.and_then(|table| Map::around(table, env.stat().page_size, path));
+        txn.commit().map_err(engine)?;
+        Ok(Self { env, data, meta, names, map, newest: Arc::default(), parked: Arc::default() })
     }
 
     /// The newest state that is in the file. Who has read it may [park](Parked::put) it.
-    pub(crate) fn read(&self) -> Result<RoTxn<'static, WithoutTls>, Error> {
-        if let Some(txn) = self.parked.take()
-            && txn.id() == self.env.info().last_txn_id
+    pub(crate) fn read(&self) -> Result<Reading, Error> {
+        if let Some(reading) = self.parked.take()
+            && reading.txn.id() == self.env.info().last_txn_id
         {
-            return Ok(txn);
+            return Ok(reading);
         }
-        match self.env.clone().static_read_txn() {
+        let txn = match self.env.clone().static_read_txn() {
             Err(heed::Error::Mdb(heed::MdbError::ReadersFull)) => {
                 self.parked.clear();
-                self.env.clone().static_read_txn().map_err(engine)
+                self.env.clone().static_read_txn().map_err(engine)?
             }
-            begun => begun.map_err(engine),
-        }
+            begun => begun.map_err(engine)?,
+        };
+        let root = match self.map {
+            None => None,
+            Some(_) => {
+                let table = self.names.get(&txn, DATA.as_bytes()).map_err(engine)?.unwrap_or_default();
+                let last = u64::try_from(self.env.info().last_page_number).unwrap_or(u64::MAX);
+                Root::of(table, last.saturating_add(1))
+            }
+        };
+        Ok(Reading { txn, root })
+    }
+
+    /// The rows of a reading, if they can be read without LMDB.
+    #[inline]
+    pub(crate) fn tree<'t>(&self, reading: &'t Reading) -> Option<Tree<'t>> {
+        Some(Tree::new(self.map?, reading.root?, &reading.txn))
     }
 
     pub(crate) fn get<T>(
         &self,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T,
     ) -> Result<Option<T>, Error> {
-        // LMDB takes no such keys, and so has none.
-        if key.is_empty() || key.len() > MAX_KEY {
+        if !can_be(key) {
             return Ok(None);
         }
-        let sealed = self.data.get(txn, key).map_err(engine)?;
+        let sealed = match self.tree(reading) {
+            Some(tree) => tree.get(key)?,
+            None => self.data.get(&reading.txn, key).map_err(engine)?,
+        };
         sealed.map(|sealed| sealed::open(key, sealed).map(look)).transpose()
     }
 
     pub(crate) fn get_many<K: AsRef<[u8]>>(
         &self,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         keys: &[K],
         mut look: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Error> {
+        if let Some(tree) = self.tree(reading) {
+            return tree.get_many(keys, |number, sealed| {
+                let key = keys.get(number).map_or(&[][..], AsRef::as_ref);
+                look(number, sealed.map(|sealed| sealed::open(key, sealed)).transpose()?);
+                Ok(())
+            });
+        }
         for (number, key) in keys.iter().enumerate() {
-            if self.get(txn, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
+            if self.get(reading, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
                 look(number, None);
             }
         }
@@ -108,45 +155,71 @@ impl Engine {
 
     pub(crate) fn page(
         &self,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         span: &Span,
         direction: Direction,
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
-        scan::page(self.data, txn, span, direction, limits, look)
+        match (self.tree(reading), direction) {
+            (Some(tree), _) => scan::page(span, direction, limits, |from| tree.rows(from, direction), look),
+            (None, Direction::Forward) => self.forward(&reading.txn, span, limits, look),
+            (None, Direction::Backward) => {
+                let rows = |from: Bound<&[u8]>| {
+                    let rows =
+                        self.data.rev_range(&reading.txn, &(Bound::Unbounded, from)).map_err(engine)?;
+                    Ok(rows.map(|row| row.map_err(engine)))
+                };
+                scan::page(span, direction, limits, rows, look)
+            }
+        }
+    }
+
+    /// A page of what a transaction of any kind sees.
+    fn forward(
+        &self,
+        txn: &RoTxn<'_>,
+        span: &Span,
+        limits: Limits,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<Page, Error> {
+        let rows = |from: Bound<&[u8]>| {
+            let rows = self.data.range(txn, &(from, Bound::Unbounded)).map_err(engine)?;
+            Ok(rows.map(|row| row.map_err(engine)))
+        };
+        scan::page(span, Direction::Forward, limits, rows, look)
     }
 
     /// The same with what is in memory in front of the file.
     pub(crate) fn get_in<T>(
         &self,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         view: Option<&View>,
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T,
     ) -> Result<Option<T>, Error> {
         match view {
-            None => self.get(txn, key, look),
-            Some(view) => view.get(self, txn, key, look),
+            None => self.get(reading, key, look),
+            Some(view) => view.get(self, reading, key, look),
         }
     }
 
     pub(crate) fn get_many_in<K: AsRef<[u8]>>(
         &self,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         view: Option<&View>,
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Error> {
         match view {
-            None => self.get_many(txn, keys, look),
-            Some(view) => view.get_many(self, txn, keys, look),
+            None => self.get_many(reading, keys, look),
+            Some(view) => view.get_many(self, reading, keys, look),
         }
     }
 
     pub(crate) fn page_in(
         &self,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         view: Option<&View>,
         span: &Span,
         direction: Direction,
@@ -154,8 +227,8 @@ impl Engine {
         mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
         match view {
-            None => self.page(txn, span, direction, limits, look),
-            Some(view) => view.page(self, txn, span, direction, limits, &mut look),
+            None => self.page(reading, span, direction, limits, look),
+            Some(view) => view.page(self, reading, span, direction, limits, &mut look),
         }
     }
 
@@ -166,7 +239,7 @@ impl Engine {
         if self.env.info().last_txn_id == self.newest.transaction.load(Ordering::Acquire) {
             return Ok(Sequence(self.newest.sequence.load(Ordering::Relaxed)));
         }
-        let txn = self.read()?;
+        let Reading { txn, .. } = self.read()?;
         let sequence = self.sequence(&txn)?;
         self.newest.sequence.fetch_max(sequence.0, Ordering::Relaxed);
         self.newest.transaction.fetch_max(txn.id(), Ordering::Release);
@@ -188,17 +261,26 @@ impl Engine {
     }
 }
 
-/// What a transaction sees.
+/// What a transaction sees that writes: what it has written too.
 pub(crate) struct Seen<'a>(pub(crate) &'a Engine, pub(crate) &'a RoTxn<'a>);
 
 impl Now for Seen<'_> {
     fn get<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
-        self.0.get(self.1, key, look)
+        if !can_be(key) {
+            return Ok(None);
+        }
+        let sealed = self.0.data.get(self.1, key).map_err(engine)?;
+        sealed.map(|sealed| sealed::open(key, sealed).map(look)).transpose()
     }
 
     fn page(&self, span: &Span, limits: Limits, look: &mut Look<'_>) -> Result<Page, Error> {
-        self.0.page(self.1, span, Direction::Forward, limits, look)
+        self.0.forward(self.1, span, limits, look)
     }
+}
+
+/// Whether LMDB takes such a key: of others it has none.
+fn can_be(key: &[u8]) -> bool {
+    !key.is_empty() && key.len() <= MAX_KEY
 }
 
 /// Syncs a folder: a file's name must survive a crash as the file does.
@@ -253,8 +335,8 @@ type Databases = (Database<Bytes, Bytes>, Database<Bytes, Bytes>);
 
 fn open_databases(env: &Env<WithoutTls>) -> Result<Databases, Error> {
     let txn = env.read_txn().map_err(engine)?;
-    let data = env.open_database(&txn, Some("data")).map_err(engine)?;
-    let meta: Option<Database<Bytes, Bytes>> = env.open_database(&txn, Some("meta")).map_err(engine)?;
+    let data = env.open_database(&txn, Some(DATA)).map_err(engine)?;
+    let meta: Option<Database<Bytes, Bytes>> = env.open_database(&txn, Some(META)).map_err(engine)?;
     if let (Some(data), Some(meta)) = (data, meta) {
         let found = meta.get(&txn, FORMAT.0).map_err(engine)?.unwrap_or_default();
         if found != FORMAT.1 {
@@ -277,8 +359,8 @@ fn open_databases(env: &Env<WithoutTls>) -> Result<Databases, Error> {
     }
     drop(txn);
     let mut txn = env.write_txn().map_err(engine)?;
-    let data = env.create_database(&mut txn, Some("data")).map_err(engine)?;
-    let meta: Database<Bytes, Bytes> = env.create_database(&mut txn, Some("meta")).map_err(engine)?;
+    let data = env.create_database(&mut txn, Some(DATA)).map_err(engine)?;
+    let meta: Database<Bytes, Bytes> = env.create_database(&mut txn, Some(META)).map_err(engine)?;
     meta.put(&mut txn, FORMAT.0, FORMAT.1).map_err(engine)?;
     txn.commit().map_err(engine)?;
     Ok((data, meta))

@@ -38,6 +38,7 @@ mod generation;
 mod lock;
 mod log;
 mod logger;
+mod pages;
 mod parked;
 mod part;
 mod prefetch;

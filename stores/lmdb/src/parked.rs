@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use heed::{RoTxn, WithoutTls};
+use crate::engine::Reading;
 
 /// How many may be parked. Threads beyond so many share places.
 const PLACES: usize = 16;
@@ -21,7 +21,7 @@ const AGE: Duration = Duration::from_millis(100);
 /// A place for one transaction, in a cache line of its own: each thread has another.
 #[derive(Default)]
 #[repr(align(64))]
-struct Place(Mutex<Option<RoTxn<'static, WithoutTls>>>);
+struct Place(Mutex<Option<Reading>>);
 
 /// Where read transactions are parked.
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl fmt::Debug for Parked {
 
 impl Parked {
     /// This thread's place, unless another that shares it is at it.
-    fn place(&self) -> Option<MutexGuard<'_, Option<RoTxn<'static, WithoutTls>>>> {
+    fn place(&self) -> Option<MutexGuard<'_, Option<Reading>>> {
         let place = self.places.get(number() % PLACES)?;
         match place.0.try_lock() {
             Ok(place) => Some(place),
@@ -49,15 +49,15 @@ impl Parked {
     }
 
     /// The transaction that this thread parked, whatever state it shows.
-    pub(crate) fn take(&self) -> Option<RoTxn<'static, WithoutTls>> {
+    pub(crate) fn take(&self) -> Option<Reading> {
         self.place()?.take()
     }
 
     /// Parks a transaction. Returns whether it is the first since all were let go: then someone should see to it that it
     /// is let go too.
-    pub(crate) fn put(&self, txn: RoTxn<'static, WithoutTls>) -> bool {
+    pub(crate) fn put(&self, reading: Reading) -> bool {
         let Some(mut place) = self.place() else { return false };
-        *place = Some(txn);
+        *place = Some(reading);
         drop(place);
         !self.any.load(Ordering::Relaxed) && !self.any.swap(true, Ordering::Relaxed)
     }

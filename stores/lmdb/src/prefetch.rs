@@ -40,6 +40,12 @@ impl Pages {
     }
 }
 
+/// Asks for the line where something begins.
+#[inline]
+pub(crate) fn line(at: *const u8) {
+    fetch_line(at);
+}
+
 /// Asks for what is about to be read, or for its beginning.
 #[inline]
 pub(crate) fn fetch<T>(what: &[T]) {

@@ -1,64 +1,44 @@
-//! Pages out of a read transaction.
+//! A page of a scan.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, RangeBounds};
 
-use heed::types::Bytes;
-use heed::{Database, RoTxn};
 use keyloom_key::Span;
 use keyloom_store::{Counter, Direction, Error, Limits, Page, sealed};
 
-use crate::error::engine;
+use crate::pages::Row;
 use crate::prefetch::Pages;
 use crate::store::MAX_KEY;
 
-/// A key and its value as they lie in the file.
-type Row<'t> = (&'t [u8], &'t [u8]);
-
-/// Scans a page of `span`.
-pub(crate) fn page<'t>(
-    data: Database<Bytes, Bytes>,
-    txn: &'t RoTxn<'_>,
+/// Scans a page of `span`: of the `rows` from a bound on, in the direction.
+pub(crate) fn page<'t, R: Iterator<Item = Result<Row<'t>, Error>>>(
     span: &Span,
     direction: Direction,
     limits: Limits,
+    rows: impl FnOnce(Bound<&[u8]>) -> Result<R, Error>,
     mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<Page, Error> {
     let mut counter = Counter::new(limits);
     if span.is_empty() {
         return Ok(counter.finished());
     }
-    let (range, mut pages) = (bounds(span), Pages::default());
-    let mut row = |found: heed::Result<Row<'t>>| -> Result<ControlFlow<&'t [u8]>, Error> {
-        let (key, sealed) = found.map_err(engine)?;
+    let ((start, end), mut pages) = (bounds(span), Pages::default());
+    let (from, ahead) = match direction {
+        Direction::Forward => (start, (Bound::Unbounded, end)),
+        Direction::Backward => (end, (start, Bound::Unbounded)),
+    };
+    for row in rows(from)? {
+        let (key, sealed) = row?;
+        if !RangeBounds::<[u8]>::contains(&ahead, key) {
+            break;
+        }
         pages.read(key, direction);
         let value = sealed::open(key, sealed)?;
         let more = counter.count(key, value);
-        let go_on = look(key, value).is_continue() && more;
-        Ok(if go_on { ControlFlow::Continue(()) } else { ControlFlow::Break(key) })
-    };
-    let mut stopped = None;
-    match direction {
-        Direction::Forward => {
-            for found in data.range(txn, &range).map_err(engine)? {
-                if let ControlFlow::Break(last) = row(found)? {
-                    stopped = Some(last);
-                    break;
-                }
-            }
-        }
-        Direction::Backward => {
-            for found in data.rev_range(txn, &range).map_err(engine)? {
-                if let ControlFlow::Break(last) = row(found)? {
-                    stopped = Some(last);
-                    break;
-                }
-            }
+        if look(key, value).is_break() || !more {
+            return Ok(counter.stopped(span, direction, key));
         }
     }
-    Ok(match stopped {
-        None => counter.finished(),
-        Some(last) => counter.stopped(span, direction, last),
-    })
+    Ok(counter.finished())
 }
 
 /// The bounds of a span as LMDB can look for them: it knows no empty key, and none that is too long.

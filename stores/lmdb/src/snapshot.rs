@@ -7,11 +7,10 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
 use keyloom_store::{Direction, Error, Limits, Page, Read};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Reading};
 use crate::store::LmdbStore;
 use crate::view::View;
 
@@ -40,7 +39,7 @@ struct Held {
 }
 
 /// What is in the file, and what was in memory in front of it.
-type Kept = (RoTxn<'static, WithoutTls>, Option<View>);
+type Kept = (Reading, Option<View>);
 
 impl Held {
     fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
@@ -113,8 +112,8 @@ pub struct LmdbSnapshot {
 impl Drop for LmdbSnapshot {
     fn drop(&mut self) {
         self.store.snapshots().living().held.remove(&self.number);
-        if let Some((txn, _)) = self.held.lock().take() {
-            self.store.park(txn);
+        if let Some((reading, _)) = self.held.lock().take() {
+            self.store.park(reading);
         }
     }
 }
@@ -147,7 +146,7 @@ impl Read for LmdbSnapshot {
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T + Send,
     ) -> impl Future<Output = Result<Option<T>, Error>> + Send {
-        ready(self.read(|engine, (txn, view)| engine.get_in(txn, view.as_ref(), key, look)))
+        ready(self.read(|engine, (reading, view)| engine.get_in(reading, view.as_ref(), key, look)))
     }
 
     fn get_many<K: AsRef<[u8]> + Sync>(
@@ -155,7 +154,7 @@ impl Read for LmdbSnapshot {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>) + Send,
     ) -> impl Future<Output = Result<(), Error>> + Send {
-        ready(self.read(|engine, (txn, view)| engine.get_many_in(txn, view.as_ref(), keys, look)))
+        ready(self.read(|engine, (reading, view)| engine.get_many_in(reading, view.as_ref(), keys, look)))
     }
 
     fn scan(
@@ -165,11 +164,9 @@ impl Read for LmdbSnapshot {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()> + Send,
     ) -> impl Future<Output = Result<Page, Error>> + Send {
-        ready(
-            self.read(|engine, (txn, view)| {
-                engine.page_in(txn, view.as_ref(), span, direction, limits, look)
-            }),
-        )
+        ready(self.read(|engine, (reading, view)| {
+            engine.page_in(reading, view.as_ref(), span, direction, limits, look)
+        }))
     }
 }
 

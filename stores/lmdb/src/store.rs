@@ -7,7 +7,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use heed::{RoTxn, WithoutTls};
 use keyloom_key::Span;
 use keyloom_store::{
     Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Registry, Sequence, Store, Thread,
@@ -16,7 +15,7 @@ use tokio::sync::oneshot;
 
 use crate::buffer::{Admission, Buffer, Promise};
 use crate::config::{LogOptions, Options};
-use crate::engine::Engine;
+use crate::engine::{Engine, Reading};
 use crate::lock::{Hold, WriterLock};
 use crate::log;
 use crate::logger;
@@ -101,28 +100,28 @@ impl LmdbStore {
     /// The newest state that is in the file, and what is in memory in front of it.
     fn look<T>(
         &self,
-        read: impl FnOnce(&Engine, &RoTxn<'_>, Option<&View>) -> Result<T, Error>,
+        read: impl FnOnce(&Engine, &Reading, Option<&View>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let engine = self.engine();
-        let (txn, view) = match &self.shared.buffer {
+        let (reading, view) = match &self.shared.buffer {
             None => (engine.read()?, None),
             Some(buffer) => buffer.look(engine)?,
         };
-        let found = read(engine, &txn, view.as_ref());
-        self.park(txn);
+        let found = read(engine, &reading, view.as_ref());
+        self.park(reading);
         found
     }
 
-    /// Leaves a transaction to the next who reads.
-    pub(crate) fn park(&self, txn: RoTxn<'static, WithoutTls>) {
-        if self.engine().parked.put(txn) {
+    /// Leaves a reading to the next who reads.
+    pub(crate) fn park(&self, reading: Reading) {
+        if self.engine().parked.put(reading) {
             // Only to wake the thread: it sees how long it may sleep.
             let _ = self.shared.requests.send(Request::Parked);
         }
     }
 
     /// The state that a snapshot begins with.
-    pub(crate) fn keep(&self) -> Result<(RoTxn<'static, WithoutTls>, Option<View>), Error> {
+    pub(crate) fn keep(&self) -> Result<(Reading, Option<View>), Error> {
         match &self.shared.buffer {
             None => Ok((self.engine().read()?, None)),
             Some(buffer) => buffer.keep(|| self.engine().read()),
@@ -130,7 +129,7 @@ impl LmdbStore {
     }
 
     fn get_now<T>(&self, key: &[u8], look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
-        self.look(|engine, txn, view| engine.get_in(txn, view, key, look))
+        self.look(|engine, reading, view| engine.get_in(reading, view, key, look))
     }
 
     fn get_many_now<K: AsRef<[u8]>>(
@@ -138,7 +137,7 @@ impl LmdbStore {
         keys: &[K],
         look: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Error> {
-        self.look(|engine, txn, view| engine.get_many_in(txn, view, keys, look))
+        self.look(|engine, reading, view| engine.get_many_in(reading, view, keys, look))
     }
 
     fn scan_now(
@@ -148,7 +147,7 @@ impl LmdbStore {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
-        self.look(|engine, txn, view| engine.page_in(txn, view, span, direction, limits, look))
+        self.look(|engine, reading, view| engine.page_in(reading, view, span, direction, limits, look))
     }
 
     fn sequence_now(&self) -> Result<Sequence, Error> {

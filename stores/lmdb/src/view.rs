@@ -3,11 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use heed::RoTxn;
 use keyloom_key::Span;
 use keyloom_store::{Direction, Error, Limits, Look, Page, Sequence, scan_over};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Reading};
 use crate::generation::{Generation, hash};
 
 /// Commits that are not in the file, up to one of them.
@@ -27,7 +26,7 @@ impl View {
     pub(crate) fn get<T>(
         &self,
         engine: &Engine,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         key: &[u8],
         look: impl FnOnce(&[u8]) -> T,
     ) -> Result<Option<T>, Error> {
@@ -37,18 +36,18 @@ impl View {
                 return Ok(value.map(look));
             }
         }
-        engine.get(txn, key, look)
+        engine.get(reading, key, look)
     }
 
     pub(crate) fn get_many<K: AsRef<[u8]>>(
         &self,
         engine: &Engine,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         keys: &[K],
         mut look: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Error> {
         for (number, key) in keys.iter().enumerate() {
-            if self.get(engine, txn, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
+            if self.get(engine, reading, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
                 look(number, None);
             }
         }
@@ -59,7 +58,7 @@ impl View {
     pub(crate) fn page(
         &self,
         engine: &Engine,
-        txn: &RoTxn<'_>,
+        reading: &Reading,
         span: &Span,
         direction: Direction,
         limits: Limits,
@@ -68,7 +67,7 @@ impl View {
         let [newer, older] = &self.generations;
         let mut below = |span: &Span, limits: Limits, look: &mut Look<'_>| {
             self.over(older, span, direction, limits, look, &mut |span, limits, look| {
-                engine.page(txn, span, direction, limits, look)
+                engine.page(reading, span, direction, limits, look)
             })
         };
         self.over(newer, span, direction, limits, look, &mut below)

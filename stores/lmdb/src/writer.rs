@@ -349,9 +349,9 @@ impl Writer {
         }
         let Gathering { buffer, interval } = gathering;
         let writing = self.begin()?;
-        let txn = self.engine.read()?;
-        let (last, salts) = (self.engine.sequence(&txn)?, self.engine.salts(&txn)?);
-        drop(txn);
+        let reading = self.engine.read()?;
+        let (last, salts) = (self.engine.sequence(&reading.txn)?, self.engine.salts(&reading.txn)?);
+        drop(reading);
         if buffer.promise() == Promise::Memory {
             buffer.open(last, None, Salts::default());
         } else {

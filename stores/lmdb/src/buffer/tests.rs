@@ -15,8 +15,8 @@ fn a_commit_is_seen_by_conditions_at_once_and_by_readers_when_its_log_is_synced(
     let buffer = Buffer::new(Promise::Synced, Room::for_most(100, 1 << 20));
     buffer.open(Sequence(0), Some(Logs::open(&path, false).unwrap()), Salts::fresh());
     let seen = || {
-        let (txn, view) = buffer.look(&engine).unwrap();
-        engine.get_in(&txn, view.as_ref(), b"a", <[u8]>::to_vec).unwrap()
+        let (reading, view) = buffer.look(&engine).unwrap();
+        engine.get_in(&reading, view.as_ref(), b"a", <[u8]>::to_vec).unwrap()
     };
 
     let (waiter, mut answered) = oneshot::channel();

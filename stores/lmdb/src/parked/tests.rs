@@ -30,15 +30,15 @@ fn a_parked_transaction_is_used_again_until_something_is_committed() {
         let engine = store.inner().engine();
         store.commit(Batch::new().put("a", "0")).unwrap();
         let first = engine.read().unwrap();
-        let id = first.id();
+        let id = first.txn.id();
         engine.parked.put(first);
         let again = engine.read().unwrap();
-        assert_eq!(again.id(), id);
-        let last = engine.sequence(&again).unwrap();
+        assert_eq!(again.txn.id(), id);
+        let last = engine.sequence(&again.txn).unwrap();
         engine.parked.put(again);
         // As another process would.
         Transaction::begin(engine).unwrap().commit(last, None).unwrap();
-        assert!(engine.read().unwrap().id() > id);
+        assert!(engine.read().unwrap().txn.id() > id);
         for round in 1..50_u32 {
             // Parked here, while another thread commits.
             let value = round.to_string();
