@@ -140,40 +140,47 @@ impl<'t> Tree<'t> {
     ) -> Result<(), Error> {
         let top = self.top()?.unwrap_or(Page::EMPTY);
         for (group, keys) in keys.chunks(ABREAST).enumerate() {
-            let mut pages = [top; ABREAST];
-            // All leaves are equally deep.
-            for depth in 0.. {
-                let is_leaf = pages.iter().any(|page| page.is_leaf);
-                let mut searches = pages.map(|page| Search::of(&page, usize::from(!is_leaf)));
-                let mut goes_on = true;
-                while std::mem::take(&mut goes_on) {
-                    for ((search, page), key) in searches.iter_mut().zip(&pages).zip(keys) {
-                        goes_on |= search.step(page, key.as_ref())?;
-                    }
-                }
-                if is_leaf {
-                    for (search, page) in searches.iter().zip(&pages).filter(|(search, _)| search.is_there) {
-                        page.ask_for_row(search.low);
-                    }
-                    for (number, (search, page)) in searches.iter().zip(&pages).enumerate().take(keys.len()) {
-                        look(group * ABREAST + number, search.value(self, page)?)?;
-                    }
-                    break;
-                }
-                if depth == DEEPEST {
-                    return Err(too_deep());
-                }
-                let mut below = [0; ABREAST];
-                for ((below, search), page) in below.iter_mut().zip(&searches).zip(&pages) {
-                    *below = page.child(search.towards())?;
-                    prefetch::fetch(self.bytes(*below, PLACES)?);
-                }
-                for (page, below) in pages.iter_mut().zip(below) {
-                    *page = self.page(below)?;
-                }
+            let found = self.abreast(top, keys)?;
+            for (leaf, search) in found.iter().filter(|(_, search)| search.is_there) {
+                leaf.ask_for_row(search.low);
+            }
+            for (number, (leaf, search)) in found.iter().enumerate().take(keys.len()) {
+                look(group * ABREAST + number, search.value(self, leaf)?)?;
             }
         }
         Ok(())
+    }
+
+    /// The leaf of each key, searched for it.
+    fn abreast<K: AsRef<[u8]>>(
+        &self,
+        top: Page<'t>,
+        keys: &[K],
+    ) -> Result<[(Page<'t>, Search); ABREAST], Error> {
+        let mut pages = [top; ABREAST];
+        for _ in 0..DEEPEST {
+            // All leaves are equally deep.
+            let is_leaf = pages.iter().any(|page| page.is_leaf);
+            let mut searched = pages.map(|page| (page, Search::of(&page, usize::from(!is_leaf))));
+            let mut goes_on = true;
+            while std::mem::take(&mut goes_on) {
+                for ((page, search), key) in searched.iter_mut().zip(keys) {
+                    goes_on |= search.step(page, key.as_ref())?;
+                }
+            }
+            if is_leaf {
+                return Ok(searched);
+            }
+            let mut below = [0; ABREAST];
+            for (below, (page, search)) in below.iter_mut().zip(&searched) {
+                *below = page.child(search.towards())?;
+                prefetch::fetch(self.bytes(*below, PLACES)?);
+            }
+            for (page, below) in pages.iter_mut().zip(below) {
+                *page = self.page(below)?;
+            }
+        }
+        Err(too_deep())
     }
 
     /// The rows from one bound on, in a direction: the least of them, or backward the greatest.
@@ -289,6 +296,7 @@ impl<'t> Page<'t> {
         Ok(u64::from(node.flags) << 32 | u64::from(node.halves))
     }
 
+    /// The key of a node, which is all that a search looks at: its length stands behind the halves and the flags.
     #[inline]
     fn key(&self, index: usize) -> Option<&'t [u8]> {
         let at = usize::from(u16::from_le_bytes(*self.places.get(index)?));
@@ -326,10 +334,11 @@ impl<'t> Page<'t> {
         prefetch::fetch(node.get(..ROW).unwrap_or(node));
     }
 
+    /// Asks for the beginning of a node.
     #[inline]
     fn ask_for(&self, index: usize) {
         if let Some(place) = self.places.get(index) {
-            prefetch::line(self.bytes.as_ptr().wrapping_add(u16::from_le_bytes(*place).into()));
+            prefetch::fetch_line(self.bytes.as_ptr().wrapping_add(u16::from_le_bytes(*place).into()));
         }
     }
 }
@@ -351,7 +360,7 @@ impl Search {
         Self { low: first, high: page.places.len(), is_there: false }
     }
 
-    /// Compares one node; whether there are more.
+    /// Compares a node; `false` if none is left.
     #[inline(always)]
     fn step(&mut self, page: &Page<'_>, key: &[u8]) -> Result<bool, Error> {
         if self.low >= self.high {
