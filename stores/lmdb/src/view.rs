@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use keyloom_key::Span;
 use keyloom_store::{Direction, Error, Limits, Look, Page, Sequence, scan_over};
+use smallvec::SmallVec;
 
 use crate::engine::{Engine, Reading};
 use crate::generation::{Generation, hash};
@@ -46,10 +47,25 @@ impl View {
         keys: &[K],
         mut look: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Error> {
-        for (number, key) in keys.iter().enumerate() {
-            if self.get(engine, reading, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
-                look(number, None);
+        let is_here = |key: &K| {
+            let (key, hash) = (key.as_ref(), hash(key.as_ref()));
+            self.generations().any(|generation| generation.read().get(key, hash, self.time).is_some())
+        };
+        // The file looks for keys side by side, so those that follow upon one another and are not in memory go there together.
+        let here: SmallVec<[bool; 32]> = keys.iter().map(is_here).collect();
+        let mut first = 0;
+        for run in here.chunk_by(PartialEq::eq) {
+            let part = keys.get(first..first + run.len()).unwrap_or_default();
+            if let [true, ..] = run {
+                for (number, key) in (first..).zip(part) {
+                    if self.get(engine, reading, key.as_ref(), |value| look(number, Some(value)))?.is_none() {
+                        look(number, None);
+                    }
+                }
+            } else {
+                engine.get_many(reading, part, |number, value| look(first + number, value))?;
             }
+            first += run.len();
         }
         Ok(())
     }
@@ -93,3 +109,6 @@ impl View {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
