@@ -129,7 +129,7 @@ impl Engine {
             Some(tree) => tree.get(key)?,
             None => self.data.get(&reading.txn, key).map_err(engine)?,
         };
-        sealed.map(|sealed| sealed::open(key, sealed).map(look)).transpose()
+        opened(key, sealed, look)
     }
 
     pub(crate) fn get_many<K: AsRef<[u8]>>(
@@ -270,7 +270,7 @@ impl Now for Seen<'_> {
             return Ok(None);
         }
         let sealed = self.0.data.get(self.1, key).map_err(engine)?;
-        sealed.map(|sealed| sealed::open(key, sealed).map(look)).transpose()
+        opened(key, sealed, look)
     }
 
     fn page(&self, span: &Span, limits: Limits, look: &mut Look<'_>) -> Result<Page, Error> {
@@ -281,6 +281,11 @@ impl Now for Seen<'_> {
 /// Whether LMDB takes such a key: of others it has none.
 fn can_be(key: &[u8]) -> bool {
     !key.is_empty() && key.len() <= MAX_KEY
+}
+
+/// Shows what is sealed, if anything is.
+fn opened<T>(key: &[u8], sealed: Option<&[u8]>, look: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Error> {
+    sealed.map(|sealed| sealed::open(key, sealed).map(look)).transpose()
 }
 
 /// Syncs a folder: a file's name must survive a crash as the file does.

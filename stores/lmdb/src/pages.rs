@@ -299,8 +299,7 @@ impl<'t> Page<'t> {
     /// The key of a node, which is all that a search looks at: its length stands behind the halves and the flags.
     #[inline]
     fn key(&self, index: usize) -> Option<&'t [u8]> {
-        let at = usize::from(u16::from_le_bytes(*self.places.get(index)?));
-        let (length, key) = self.bytes.get(at + 6..)?.split_first_chunk()?;
+        let (length, key) = self.at(index)?.get(6..)?.split_first_chunk()?;
         key.get(..u16::from_le_bytes(*length).into())
     }
 
