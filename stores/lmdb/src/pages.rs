@@ -50,6 +50,8 @@ const DEEPEST: usize = 32;
 
 /// How many keys go down a tree side by side.
 const ABREAST: usize = 8;
+/// With so many rows of a leaf left, those of the next are asked for.
+const LAST_ROWS: usize = 3;
 /// A row that is not large.
 const ROW: usize = 256;
 /// The head of a page and the places of most nodes.
@@ -326,11 +328,28 @@ impl<'t> Page<'t> {
         }
     }
 
+    /// The node that comes next in a direction.
+    #[inline]
+    fn beside(&self, node: usize, direction: Direction) -> Option<usize> {
+        match direction {
+            Direction::Forward => Some(node + 1).filter(|next| *next < self.places.len()),
+            Direction::Backward => node.checked_sub(1),
+        }
+    }
+
     /// Asks for a node that is not large.
     #[inline]
     fn ask_for_row(&self, index: usize) {
         let node = self.at(index).unwrap_or_default();
         prefetch::fetch(node.get(..ROW).unwrap_or(node));
+    }
+
+    /// Asks for the rows from one on.
+    #[inline]
+    fn ask_for_rows(&self, first: usize, direction: Direction) {
+        if let Some(place) = self.places.get(first) {
+            prefetch::fetch_rows(self.bytes, u16::from_le_bytes(*place).into(), direction);
+        }
     }
 
     /// Asks for the beginning of a node.
@@ -415,25 +434,40 @@ impl<'t> Rows<'t> {
             if self.above.len() == DEEPEST {
                 return Err(too_deep());
             }
-            let node = choose(&page)?;
-            let below = self.tree.page(page.child(node)?)?;
-            self.above.push((page, node));
-            page = below;
+            page = self.below(page, choose(&page)?)?;
         }
         (self.leaf, self.at) = (page, choose(&page)?);
+        if let Some(at) = self.next_at() {
+            self.leaf.ask_for_rows(at, self.direction);
+        }
         Ok(())
+    }
+
+    /// Goes to the page below a node of a branch, and asks for the one beside it.
+    fn below(&mut self, branch: Page<'t>, node: usize) -> Result<Page<'t>, Error> {
+        let beside =
+            branch.beside(node, self.direction).map(|next| self.tree.bytes(branch.child(next)?, PAGE_HEAD));
+        if let Some(Ok(head)) = beside {
+            prefetch::fetch_line(head.as_ptr());
+        }
+        self.above.push((branch, node));
+        self.tree.page(branch.child(node)?)
+    }
+
+    /// The row of the leaf that comes next.
+    #[inline]
+    fn next_at(&self) -> Option<usize> {
+        match self.direction {
+            Direction::Forward => Some(self.at).filter(|at| *at < self.leaf.places.len()),
+            Direction::Backward => self.at.checked_sub(1),
+        }
     }
 
     /// Goes to the next leaf; whether there is one.
     fn turn(&mut self) -> Result<bool, Error> {
         while let Some((page, node)) = self.above.pop() {
-            let next = match self.direction {
-                Direction::Forward => Some(node + 1).filter(|next| *next < page.places.len()),
-                Direction::Backward => node.checked_sub(1),
-            };
-            if let Some(next) = next {
-                let below = self.tree.page(page.child(next)?)?;
-                self.above.push((page, next));
+            if let Some(next) = page.beside(node, self.direction) {
+                let below = self.below(page, next)?;
                 let direction = self.direction;
                 self.descend(below, |page| Ok(page.edge(direction)))?;
                 return Ok(true);
@@ -442,19 +476,36 @@ impl<'t> Rows<'t> {
         Ok(false)
     }
 
+    /// Asks for the row that comes first on the leaf beside; its head was asked for when this leaf was chosen.
+    fn ask_beside(&self) -> Option<()> {
+        let (branch, node) = self.above.last()?;
+        let leaf = self.tree.page(branch.child(branch.beside(*node, self.direction)?).ok()?).ok()?;
+        let first = match self.direction {
+            Direction::Forward => 0,
+            Direction::Backward => leaf.places.len().checked_sub(1)?,
+        };
+        leaf.ask_for_row(first);
+        leaf.ask_for_row(leaf.beside(first, self.direction)?);
+        Some(())
+    }
+
     fn row(&mut self) -> Result<Option<Row<'t>>, Error> {
         let at = loop {
-            let here = match self.direction {
-                Direction::Forward => Some(self.at).filter(|at| *at < self.leaf.places.len()),
-                Direction::Backward => self.at.checked_sub(1),
-            };
-            match here {
+            match self.next_at() {
                 Some(at) => break at,
                 None if !self.turn()? => return Ok(None),
                 None => {}
             }
         };
-        self.at = if self.direction == Direction::Forward { at + 1 } else { at };
+        let left;
+        (self.at, left) = match self.direction {
+            Direction::Forward => (at + 1, self.leaf.places.len() - at),
+            Direction::Backward => (at, at + 1),
+        };
+        if left == LAST_ROWS {
+            // What is damaged there is told when it is read.
+            let _asked = self.ask_beside();
+        }
         let node = self.leaf.node(at)?;
         let key = node.key;
         Ok(Some((key, self.tree.value(node)?)))

@@ -2,41 +2,30 @@
 //!
 //! LMDB puts the rows of a page one below the other: whoever reads them in the order of their keys goes through memory
 //! backward, from page to page, which processors foresee badly. A hint at the start of each page makes a long scan of rows
-//! that are in no cache a third faster. A search by halving asks for what it may compare next.
+//! that are in no cache a third faster. A search by halving asks for what it may compare next, and a scan for the page
+//! beside the one that it reads.
 
 use keyloom_store::Direction;
 
 /// The bytes of a line of the cache, and how many lines are asked for at once.
 const LINE: usize = 64;
 const AHEAD: usize = 16;
-/// No page of LMDB is smaller.
-const PAGE: usize = 4096;
 
-/// The page that was read last, by its address.
-#[derive(Debug, Default)]
-pub(crate) struct Pages {
-    last: usize,
-}
-
-impl Pages {
-    /// Says that this key is read now. If it is the first of its page, what probably follows is asked for.
-    #[inline]
-    pub(crate) fn read(&mut self, key: &[u8], direction: Direction) {
-        let (page, within) = (key.as_ptr().addr() / PAGE, key.as_ptr().addr() % PAGE);
-        if page == self.last {
-            return;
-        }
-        self.last = page;
-        let lines = match direction {
-            Direction::Forward => within.min(AHEAD * LINE) / LINE,
-            Direction::Backward => (PAGE - within).min(AHEAD * LINE) / LINE,
-        };
-        for line in 1..=lines {
-            fetch_line(match direction {
-                Direction::Forward => key.as_ptr().wrapping_sub(line * LINE),
-                Direction::Backward => key.as_ptr().wrapping_add(line * LINE),
-            });
-        }
+/// Asks for the rows of a page from one on, in the order that they are read in; `page` is as far as they go.
+///
+/// They are asked for in that order too: processors go on that way by themselves.
+#[inline]
+pub(crate) fn fetch_rows(page: &[u8], at: usize, direction: Direction) {
+    let row = page.as_ptr().wrapping_add(at);
+    let left = match direction {
+        Direction::Forward => at,
+        Direction::Backward => page.len().saturating_sub(at),
+    };
+    for distance in (0..left.min(AHEAD * LINE)).step_by(LINE) {
+        fetch_line(match direction {
+            Direction::Forward => row.wrapping_sub(distance),
+            Direction::Backward => row.wrapping_add(distance),
+        });
     }
 }
 

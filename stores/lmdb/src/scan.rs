@@ -6,7 +6,6 @@ use keyloom_key::Span;
 use keyloom_store::{Counter, Direction, Error, Limits, Page, sealed};
 
 use crate::pages::Row;
-use crate::prefetch::Pages;
 use crate::store::MAX_KEY;
 
 /// Scans a page of `span`: of the `rows` from a bound on, in the direction.
@@ -21,7 +20,7 @@ pub(crate) fn page<'t, R: Iterator<Item = Result<Row<'t>, Error>>>(
     if span.is_empty() {
         return Ok(counter.finished());
     }
-    let ((start, end), mut pages) = (bounds(span), Pages::default());
+    let (start, end) = bounds(span);
     let (from, ahead) = match direction {
         Direction::Forward => (start, (Bound::Unbounded, end)),
         Direction::Backward => (end, (start, Bound::Unbounded)),
@@ -31,7 +30,6 @@ pub(crate) fn page<'t, R: Iterator<Item = Result<Row<'t>, Error>>>(
         if !RangeBounds::<[u8]>::contains(&ahead, key) {
             break;
         }
-        pages.read(key, direction);
         let value = sealed::open(key, sealed)?;
         let more = counter.count(key, value);
         if look(key, value).is_break() || !more {
