@@ -40,11 +40,11 @@ fn every_transcript_is_what_the_command_prints() {
     keyloom_testkit::transcripts::check(&format!("{ROOT}/tests/cli"), 5, session);
 }
 
-/// The same of a store that not every build has: `tests/stores/<name>`.
+/// The same of stores that not every build has: `tests/stores/<name>`.
 #[cfg(any(feature = "redb", feature = "rocksdb"))]
-fn is_what_the_command_prints(store: &str) {
+fn is_what_the_command_prints(stores: &str) {
     let session = || |line: &str| run(line, Path::new(ROOT));
-    keyloom_testkit::transcripts::check(&format!("{ROOT}/tests/stores/{store}"), 1, session);
+    keyloom_testkit::transcripts::check(&format!("{ROOT}/tests/stores/{stores}"), 1, session);
 }
 
 #[cfg(feature = "redb")]
@@ -57,6 +57,12 @@ fn the_transcript_of_redb_is_what_the_command_prints() {
 #[test]
 fn the_transcript_of_rocksdb_is_what_the_command_prints() {
     is_what_the_command_prints("rocksdb");
+}
+
+#[cfg(all(feature = "redb", feature = "rocksdb"))]
+#[test]
+fn the_transcript_of_all_stores_is_what_the_command_prints() {
+    is_what_the_command_prints("all");
 }
 
 /// A page as it is when its commands are run, one after the other in one folder, and how many there are.
