@@ -1,6 +1,7 @@
 //! The file as LMDB has it: two tables, one for the data and one for what the file says of itself.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
@@ -304,9 +305,10 @@ fn open_env(path: &Path, options: Options) -> Result<Env<WithoutTls>, Error> {
         // change the file is asked of the user in the README.
         let opened = unsafe { open.flags(EnvFlags::NO_SUB_DIR).open(path) };
         match opened {
-            // Address space is what a small machine, a limit or a checker like valgrind is short of.
+            // Address space is what a small machine, a limit or a checker is short of: valgrind calls it invalid input.
             Err(heed::Error::Io(error))
-                if error.kind() == std::io::ErrorKind::OutOfMemory && map_size > 1 << 26 =>
+                if matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::InvalidInput)
+                    && map_size > 1 << 26 =>
             {
                 map_size /= 2;
             }

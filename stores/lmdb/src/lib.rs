@@ -23,8 +23,8 @@
 //!
 //! A commit that comes alone, or that is large, goes into the file by itself. So does every commit where there is no
 //! [log](Options::log): the writer thread takes all that wait and gives them one sync. With
-//! [`Durability::Buffered`](keyloom_store::Durability::Buffered) there is memory and no log, and a commit is answered when
-//! it is there.
+//! [`Durability::Buffered`](keyloom_store::Durability::Buffered) a commit is answered when it is in memory, and its log is
+//! synced soon; without a log the file is.
 //!
 //! What it promises, and what it does not yet do, is in the crate's README.
 
