@@ -22,7 +22,7 @@ impl Span {
     /// Every key that starts with `prefix`.
     pub fn prefix(prefix: impl Into<Vec<u8>>) -> Self {
         let start = prefix.into();
-        let end = prefix_end(&start);
+        let end = prefix_end(start.as_slice());
         Self { start, end }
     }
 
@@ -54,13 +54,14 @@ impl Span {
 ///
 /// ```
 /// use keyloom_key::prefix_end;
-/// assert_eq!(prefix_end(&[0x03, 0xAA, 0xFF]), Some(vec![0x03, 0xAB]));
-/// assert_eq!(prefix_end(&[0xFF, 0xFF]), None);
-/// assert_eq!(prefix_end(&[]), None);
+/// assert_eq!(prefix_end([0x03, 0xAA, 0xFF]), Some(vec![0x03, 0xAB]));
+/// assert_eq!(prefix_end([0xFF, 0xFF]), None);
+/// assert_eq!(prefix_end([]), None);
 /// ```
-pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
-    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
-    let mut end = prefix.get(..=last)?.to_vec();
+pub fn prefix_end(prefix: impl Into<Vec<u8>>) -> Option<Vec<u8>> {
+    let mut end = prefix.into();
+    let last = end.iter().rposition(|&byte| byte != 0xFF)?;
+    end.truncate(last + 1);
     *end.last_mut()? += 1;
     Some(end)
 }

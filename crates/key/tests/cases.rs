@@ -17,11 +17,11 @@ fn key(fields: &str, values: &[Value<'_>]) -> Vec<u8> {
 /// (muninndb#816, tidb#12598, kafka PR#22789; the composite-key specification's own `IncrementLastByte` for all-FF).
 #[test]
 fn a_prefix_that_ends_in_ff_has_a_tight_end() {
-    assert_eq!(prefix_end(&[0x03, 0xAA, 0xFF]), Some(vec![0x03, 0xAB]));
-    assert_eq!(prefix_end(&[0x03, 0xFF, 0xFF]), Some(vec![0x04]));
-    assert_eq!(prefix_end(&[0xFF]), None);
-    assert_eq!(prefix_end(&[0xFF, 0xFF, 0xFF]), None);
-    assert_eq!(prefix_end(&[]), None);
+    assert_eq!(prefix_end([0x03, 0xAA, 0xFF]), Some(vec![0x03, 0xAB]));
+    assert_eq!(prefix_end([0x03, 0xFF, 0xFF]), Some(vec![0x04]));
+    assert_eq!(prefix_end([0xFF]), None);
+    assert_eq!(prefix_end([0xFF, 0xFF, 0xFF]), None);
+    assert_eq!(prefix_end([]), None);
 }
 
 /// Fields joined by a separator that data may hold ran together (floci#3800, lexkey).

@@ -73,6 +73,7 @@ impl Default for Query {
 
 impl Query {
     /// Every record, in any order.
+    #[inline]
     pub fn new() -> Self {
         Self {
             filter: Predicate::all(),
@@ -86,6 +87,7 @@ impl Query {
     }
 
     /// The same, of records that are also like this.
+    #[inline]
     pub fn filter(mut self, predicate: Predicate) -> Self {
         self.filter = self.filter.and(predicate);
         self
@@ -102,12 +104,14 @@ impl Query {
     }
 
     /// The same, ordered like this too.
+    #[inline]
     pub fn ordered(mut self, by: OrderBy) -> Self {
         self.order.push(by);
         self
     }
 
     /// The same, at most this many records.
+    #[inline]
     pub fn limit(self, limit: u64) -> Self {
         Self { limit: Some(limit), ..self }
     }

@@ -150,6 +150,7 @@ impl Operand {
     }
 
     /// It lies within these bounds.
+    #[inline]
     pub fn range(self, lower: Bound<Value<'static>>, upper: Bound<Value<'static>>) -> Predicate {
         Predicate::Range { field: self.0, lower, upper }
     }
@@ -213,6 +214,7 @@ impl Predicate {
     }
 
     /// Both hold.
+    #[inline]
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         // Where nothing is asked yet, as when a query begins, there is nothing to add to.
@@ -249,6 +251,7 @@ impl Predicate {
         conjuncts
     }
 
+    #[inline]
     fn conjuncts_into(self, conjuncts: &mut Vec<Self>) {
         match self {
             Self::And(all) => all.into_iter().for_each(|one| one.conjuncts_into(conjuncts)),

@@ -179,7 +179,7 @@ impl Tree {
         let mut start = Vec::with_capacity(self.head_length() + fields.start.len());
         self.head(place, &mut start);
         let end = match &fields.end {
-            None => prefix_end(&start),
+            None => prefix_end(start.as_slice()),
             Some(end) => Some([start.as_slice(), end].concat()),
         };
         start.extend_from_slice(&fields.start);

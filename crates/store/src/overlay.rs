@@ -238,15 +238,19 @@ where
 
     /// Takes the next row from below.
     fn row(&mut self, key: &[u8], value: &[u8]) -> ControlFlow<()> {
-        let direction = self.direction;
-        while let Some((ahead, written)) = self.waiting.next_if(|(ahead, _)| direction.is_before(ahead, key))
-        {
-            self.written(ahead, written)?;
+        while let Some(&(ahead, written)) = self.waiting.peek() {
+            let order = self.direction.compare(ahead, key);
+            if order.is_gt() {
+                break;
+            }
+            self.waiting.next();
+            let seen = self.written(ahead, written);
+            // What is written over is not seen.
+            if order.is_eq() || seen.is_break() {
+                return seen;
+            }
         }
-        match self.waiting.next_if(|(same, _)| *same == key) {
-            Some((same, written)) => self.written(same, written),
-            None => self.see(key, value),
-        }
+        self.see(key, value)
     }
 
     fn written(&mut self, key: &[u8], value: Option<&[u8]>) -> ControlFlow<()> {

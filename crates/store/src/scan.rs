@@ -1,6 +1,7 @@
 //! Scans: a span, a direction, and how much of it one page may take.
 
-use std::time::Duration;
+use std::cmp::Ordering;
+use std::time::{Duration, Instant};
 
 use keyloom_key::Span;
 
@@ -15,11 +16,11 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether a scan comes to `one` before `other`.
-    pub(crate) fn is_before(self, one: &[u8], other: &[u8]) -> bool {
+    /// Which of two keys a scan comes to first: `Less` if to `one`.
+    pub(crate) fn compare(self, one: &[u8], other: &[u8]) -> Ordering {
         match self {
-            Self::Forward => one < other,
-            Self::Backward => other < one,
+            Self::Forward => one.cmp(other),
+            Self::Backward => other.cmp(one),
         }
     }
 }
@@ -64,7 +65,8 @@ pub struct Page {
 #[derive(Debug)]
 pub struct Counter {
     limits: Limits,
-    started: std::time::Instant,
+    /// When the page started, if its time is limited: the clock is dear beside a row.
+    started: Option<Instant>,
     rows: usize,
     bytes: usize,
 }
@@ -72,15 +74,17 @@ pub struct Counter {
 impl Counter {
     /// For a page that starts now.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, started: std::time::Instant::now(), rows: 0, bytes: 0 }
+        let started = (limits.time < Duration::MAX).then(Instant::now);
+        Self { limits, started, rows: 0, bytes: 0 }
     }
 
     /// Counts a row; says whether the page may take another.
     pub fn count(&mut self, key: &[u8], value: &[u8]) -> bool {
         self.rows += 1;
         self.bytes += key.len() + value.len();
-        // The clock is dear beside a row; a look at every 64th is often enough.
-        let late = self.rows.is_multiple_of(64) && self.started.elapsed() >= self.limits.time;
+        // A look at the clock with every 64th row is often enough.
+        let late = self.rows.is_multiple_of(64)
+            && self.started.is_some_and(|started| started.elapsed() >= self.limits.time);
         self.rows < self.limits.rows && self.bytes < self.limits.bytes && !late
     }
 

@@ -96,7 +96,7 @@ impl Pieces {
             for (family, part) in families(prefix, *striped, &from, span.end.as_deref()) {
                 push(&mut parts, Some(family), part);
             }
-            match prefix_end(prefix) {
+            match prefix_end(prefix.as_slice()) {
                 Some(end) => from = from.max(end),
                 None => return parts,
             }

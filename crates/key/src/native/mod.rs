@@ -112,7 +112,7 @@ impl KeyFormat for Native {
         if fields.get(equal.len()).is_some_and(|field| field.nulls.is_some()) {
             // Values stand behind the byte 01: a null, whose byte is another, is cut off.
             span.start.push(PRESENT);
-            span.end = prefix_end(&span.start);
+            span.end = prefix_end(span.start.as_slice());
         }
         Ok(span)
     }

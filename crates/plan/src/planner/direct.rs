@@ -145,7 +145,7 @@ impl<'q> Wanted<'q> {
         }
         let start = key(tree, points, None)?;
         let span = match &self.range {
-            None => Span { end: behind(tree, points.len(), &start), start },
+            None => Span { end: behind(tree, points.len(), start.clone()), start },
             Some(Range { column, lower, upper }) => {
                 let part = tree.parts().get(points.len()).filter(|part| part.column == *column)?;
                 let (first, last) = match part.field.direction {
@@ -156,10 +156,8 @@ impl<'q> Wanted<'q> {
                 let nulls = part.field.nulls.is_some();
                 let end = match last {
                     Bound::Unbounded if nulls => return None,
-                    Bound::Unbounded => prefix_end(&start),
-                    Bound::Included(value) => {
-                        behind(tree, points.len() + 1, &key(tree, points, Some(value))?)
-                    }
+                    Bound::Unbounded => prefix_end(start.as_slice()),
+                    Bound::Included(value) => behind(tree, points.len() + 1, key(tree, points, Some(value))?),
                     Bound::Excluded(value) => Some(key(tree, points, Some(value))?),
                 };
                 let start = match first {
@@ -167,7 +165,7 @@ impl<'q> Wanted<'q> {
                     Bound::Unbounded => start,
                     Bound::Included(value) => key(tree, points, Some(value))?,
                     Bound::Excluded(value) => {
-                        behind(tree, points.len() + 1, &key(tree, points, Some(value))?)?
+                        behind(tree, points.len() + 1, key(tree, points, Some(value))?)?
                     }
                 };
                 Span { start, end }
@@ -238,9 +236,13 @@ fn key(tree: &Tree, points: &[Value<'_>], next: Option<&Value<'_>>) -> Option<Ve
 }
 
 /// The first key behind those that start with the bytes of so many parts.
-fn behind(tree: &Tree, parts: usize, bytes: &[u8]) -> Option<Vec<u8>> {
+fn behind(tree: &Tree, parts: usize, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    if parts < tree.parts().len() {
+        return prefix_end(bytes);
+    }
     // A whole key is the only one that starts so.
-    if parts == tree.parts().len() { Some([bytes, &[0]].concat()) } else { prefix_end(bytes) }
+    bytes.push(0);
+    Some(bytes)
 }
 
 /// Whether a column has one value, which a filter compares as keys do.

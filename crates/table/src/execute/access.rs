@@ -114,7 +114,7 @@ impl<R: Read> Run<'_, R> {
                 // No key ends where the skipped parts do, so none is lost if a page ends here.
                 let reached = match self.plan.backward {
                     true => left.end.insert(lead),
-                    false => match prefix_end(&lead) {
+                    false => match prefix_end(lead) {
                         Some(next) => {
                             left.start = next;
                             &left.start
