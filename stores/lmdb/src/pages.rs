@@ -50,7 +50,7 @@ const DEEPEST: usize = 32;
 
 /// How many keys go down a tree side by side.
 const ABREAST: usize = 8;
-/// With so many rows of a leaf left, those of the next are asked for.
+/// With so many rows of a leaf left, the first of the next are asked for.
 const LAST_ROWS: usize = 3;
 /// A row that is not large.
 const ROW: usize = 256;
@@ -476,7 +476,7 @@ impl<'t> Rows<'t> {
         Ok(false)
     }
 
-    /// Asks for the row that comes first on the leaf beside; its head was asked for when this leaf was chosen.
+    /// Asks for the two rows that come first on the leaf beside; its head was asked for when this leaf was chosen.
     fn ask_beside(&self) -> Option<()> {
         let (branch, node) = self.above.last()?;
         let leaf = self.tree.page(branch.child(branch.beside(*node, self.direction)?).ok()?).ok()?;

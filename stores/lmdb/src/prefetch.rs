@@ -11,9 +11,9 @@ use keyloom_store::Direction;
 const LINE: usize = 64;
 const AHEAD: usize = 16;
 
-/// Asks for the rows of a page from one on, in the order that they are read in; `page` is as far as they go.
+/// Asks for the rows of a page from the one that begins `at` a place on, in the direction that they are read in.
 ///
-/// They are asked for in that order too: processors go on that way by themselves.
+/// Lines are asked for in that direction too, one after the other: processors go on that way by themselves.
 #[inline]
 pub(crate) fn fetch_rows(page: &[u8], at: usize, direction: Direction) {
     let row = page.as_ptr().wrapping_add(at);
