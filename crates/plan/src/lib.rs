@@ -30,7 +30,7 @@
 //!           (constraint)  (spans, order, implies)               (planner)   or refusal (refuse)
 //! ```
 //!
-//! - [`Query`]: filter, order, limit, fields, cursor, budget.
+//! - [`Query`]: filter, order, limit, fields, cursor, budget. [`Template`]: one whose values are given later.
 //! - [`Plan`]: what is read; [`Plan::explain`] says it in words and bytes.
 //! - [`Class`]: what bounds the rows that are read. A scan is [refused](Refusal) unless the query allows it.
 //! - [`Wish`]: what an index must be like to serve a query.
@@ -57,6 +57,7 @@ mod refuse;
 mod resume;
 mod spans;
 mod statistics;
+mod template;
 mod wish;
 
 pub use cursor::{Cursor, Position, Resume};
@@ -67,4 +68,5 @@ pub use query::{Budget, OrderBy, Query};
 pub use refuse::Refusal;
 pub use spans::MAX_SPANS;
 pub use statistics::{Statistics, TreeStatistics};
+pub use template::{Given, Shortcut, Template};
 pub use wish::{Wanted, Wish};

@@ -2,7 +2,7 @@
 
 mod candidate;
 mod choice;
-mod direct;
+pub(crate) mod direct;
 mod skip;
 
 use keyloom_schema::{Index, Predicate, State, Table, Tree};

@@ -4,7 +4,8 @@
 
 use keyloom_key::{Decimal, Value};
 use keyloom_plan::{
-    Access, Class, Error, MAX_SPANS, Order, Plan, Query, Statistics, Stretch, TreeStatistics, plan,
+    Access, Class, Error, Given, MAX_SPANS, Order, Plan, Query, Shortcut, Statistics, Stretch, Template,
+    TreeStatistics, plan, route,
 };
 use keyloom_schema::{Index, Table, TableBuilder, field, row};
 
@@ -245,4 +246,34 @@ fn equal_values_make_one_span() {
         &Query::new().filter(field("price").is_in([decimal("1"), decimal("1.00"), decimal("2")])),
     );
     assert_eq!(stretches(&plan).len(), 2);
+}
+
+/// The law of templates is worth something only if such queries have a shortcut.
+#[test]
+fn plain_queries_with_values_that_come_later_are_planned_once() {
+    let events = table(events().column("kind", "str").index(Index::on(["kind", "at desc"])));
+    let newest = Query::new().order_by_desc("at").limit(3);
+    let between = [Given::equal("device"), Given::at_least("at"), Given::less("at")];
+    let of_kind = Query { filter: field("kind").eq("door"), ..newest.clone() };
+    let cases: [(Query, &[Given], Vec<Value<'static>>); 4] = [
+        (newest.clone(), &between[..1], vec!["d".into()]),
+        (newest.clone(), &between, vec!["d".into(), 3_u64.into(), 9_u64.into()]),
+        (of_kind, &[Given::at_most("at")], vec![9_u64.into()]),
+        (Query::new(), &[Given::equal("at"), Given::equal("device")], vec![3_u64.into(), "d".into()]),
+    ];
+    for (query, given, values) in cases {
+        let template = Template::new(query, given.iter().cloned());
+        let shortcut = Shortcut::of(&events, &template).unwrap();
+        let access = shortcut.access(&events, &values).unwrap();
+        let bound = template.bind(values.clone()).unwrap();
+        let planned = route(&events, &Statistics::default(), &bound).unwrap();
+        assert_eq!(Plan { access, ..shortcut.plan().clone() }, planned);
+    }
+    // Values that nothing is like, or that have no place in the key, are the planner's.
+    let template = Template::new(newest, between);
+    let shortcut = Shortcut::of(&events, &template).unwrap();
+    assert_eq!(shortcut.access(&events, &["d".into(), 9_u64.into(), 3_u64.into()]), None);
+    assert_eq!(shortcut.access(&events, &["d".into(), Value::Null, 3_u64.into()]), None);
+    assert_eq!(shortcut.access(&events, &["d".into(), "no number".into(), 3_u64.into()]), None);
+    assert_eq!(shortcut.access(&events, &["d".into()]), None);
 }

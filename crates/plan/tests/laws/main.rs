@@ -13,8 +13,13 @@
 mod ask;
 mod world;
 
+use std::ops::Bound;
+
 use keyloom_key::Value;
-use keyloom_plan::{Access, Class, Cursor, Error, Order, Plan, Position, Query, Statistics, plan, route};
+use keyloom_plan::{
+    Access, Class, Cursor, Error, Given, Order, Plan, Position, Query, Shortcut, Statistics, Template, plan,
+    route,
+};
 use keyloom_schema::{Index, Predicate, Table};
 use proptest::prelude::*;
 
@@ -167,6 +172,58 @@ fn check_route(table: &Table, known: &Statistics, query: &Query, allowed: &Plan)
     assert_eq!(words(route(table, known, query)), words(plan(table, known, query)));
 }
 
+/// A query with some of its values given later, and those values: of its conditions, every `each`th on one value.
+fn given_later(query: &Query, each: usize) -> (Template, Vec<Value<'static>>) {
+    let conditions = match &query.filter {
+        Predicate::And(all) => all.clone(),
+        one => vec![one.clone()],
+    };
+    let (mut given, mut values, mut rest) = (Vec::new(), Vec::new(), Predicate::all());
+    for (number, condition) in conditions.into_iter().enumerate() {
+        let mut later = |condition: Given, value: &Value<'static>| {
+            given.push(condition);
+            values.push(value.clone());
+        };
+        match &condition {
+            Predicate::In { field, values } if values.len() == 1 && number % each == 0 => {
+                later(Given::equal(field), &values[0]);
+            }
+            Predicate::Range { field, lower, upper } if number % each == 0 => {
+                match lower {
+                    Bound::Unbounded => {}
+                    Bound::Included(value) => later(Given::at_least(field), value),
+                    Bound::Excluded(value) => later(Given::greater(field), value),
+                }
+                match upper {
+                    // With no bound at all it still asks for a value.
+                    Bound::Unbounded if matches!(lower, Bound::Unbounded) => rest = rest.and(condition),
+                    Bound::Unbounded => {}
+                    Bound::Included(value) => later(Given::at_most(field), value),
+                    Bound::Excluded(value) => later(Given::less(field), value),
+                }
+            }
+            _ => rest = rest.and(condition),
+        }
+    }
+    (Template::new(Query { filter: rest, ..query.clone() }, given), values)
+}
+
+/// A query whose values are given later has the plan that it has with them.
+fn check_template(table: &Table, known: &Statistics, rows: &[Row], query: &Query) {
+    for each in [1, 2] {
+        let (template, values) = given_later(query, each);
+        let bound = template.bind(values.iter().cloned()).unwrap();
+        let planned = route(table, known, &bound).unwrap();
+        check_rows(table, rows, &bound, &planned);
+        assert!(template.bind(values.iter().cloned().chain([Value::Null])).is_err());
+        let Some(shortcut) = Shortcut::of(table, &template) else { continue };
+        if let Some(access) = shortcut.access(table, &values) {
+            let plan = Plan { access, estimate: planned.estimate, ..shortcut.plan().clone() };
+            assert_eq!(format!("{plan:?}"), format!("{planned:?}"));
+        }
+    }
+}
+
 /// An index that answers alone has what is asked for.
 fn check_covered(table: &Table, plan: &Plan) {
     let Some(index) = plan.index.as_deref().and_then(|name| table.index(name)).filter(|_| !plan.fetch) else {
@@ -225,6 +282,7 @@ proptest! {
         prop_assert_eq!((renamed.tree, &renamed.access), (chosen.tree, &chosen.access));
         check_permission(&table, &first, &query, &chosen);
         check_route(&table, &first, &query, &chosen);
+        check_template(&table, &first, &rows, &query);
         let forced = forced(&table, &query, &chosen);
         prop_assert!(!forced.is_empty());
         for plan in forced.iter().chain([&chosen]) {
