@@ -6,7 +6,7 @@ use std::sync::Arc;
 use keyloom::key::Value;
 use keyloom::schema::{Index, Table as Definition, TableBuilder};
 use keyloom::store::{Direction, Limits, Store};
-use keyloom::{Database, Document, Query, Row, Table, Wait, field};
+use keyloom::{Database, Document, Given, Prepared, Query, Row, Table, Wait, Writer};
 
 use crate::{Ask, Error, Order, Reads, Tally, Writes};
 
@@ -14,6 +14,11 @@ use crate::{Ask, Error, Order, Reads, Tally, Writes};
 #[derive(Debug)]
 pub struct Keyloom<S> {
     orders: Table<S>,
+    writer: Writer<S>,
+    of_user: Prepared<S>,
+    from: Prepared<S>,
+    up_to: Prepared<S>,
+    newest: Prepared<S>,
     /// The numbers of the columns that are read.
     amount: u16,
     note: u16,
@@ -39,13 +44,11 @@ pub(crate) fn bare_document(order: &Order) -> Document {
         .with("status", order.status)
 }
 
+/// The columns of an order, in the order of its [values](row).
+const COLUMNS: [&str; 6] = ["user_id", "order_date", "order_id", "amount", "status", "note"];
+
 fn definition() -> TableBuilder {
     bare().column("note", "str").index(Index::on(["status", "order_date"]))
-}
-
-fn document(order: &Order) -> Document {
-    // A copy, as a note that came over a network would be.
-    bare_document(order).with("note", order.note.to_owned())
 }
 
 /// An order's values, with its user given apart: borrowed where the order stays.
@@ -64,7 +67,20 @@ impl<S: Store> Keyloom<S> {
         let table = orders.definition()?;
         let id = |name| table.column(name).map(|column| column.id).ok_or("the table is another");
         let (amount, note) = (id("amount")?, id("note")?);
-        Ok(Self { orders, amount, note })
+        let (oldest_first, newest_first) =
+            (Query::new().order_by("order_date"), Query::new().order_by_desc("order_date").limit(20));
+        Ok(Self {
+            writer: orders.writer(COLUMNS)?,
+            of_user: orders.prepare(Query::new(), [Given::equal("user_id")]),
+            from: orders
+                .prepare(oldest_first.limit(20), [Given::equal("user_id"), Given::at_least("order_date")]),
+            up_to: orders
+                .prepare(newest_first.clone(), [Given::equal("user_id"), Given::at_most("order_date")]),
+            newest: orders.prepare(newest_first, [Given::equal("status"), Given::at_most("order_date")]),
+            orders,
+            amount,
+            note,
+        })
     }
 
     /// Loads orders that come in no order.
@@ -78,8 +94,7 @@ impl<S: Store> Keyloom<S> {
     }
 
     fn load_rows<'o>(&self, rows: impl IntoIterator<Item = [Value<'o>; 6]>) -> Result<(), Error> {
-        let columns = ["user_id", "order_date", "order_id", "amount", "status", "note"];
-        self.orders.load_rows(&columns, rows, |_| ()).wait()?;
+        self.orders.load_rows(&COLUMNS, rows, |_| ()).wait()?;
         Ok(())
     }
 
@@ -113,10 +128,24 @@ impl<S: Store> Keyloom<S> {
         Ok(())
     }
 
-    fn each(&self, query: &Query, tally: &mut Tally) -> Result<(), Error> {
+    /// Asks a query that is prepared for a name and perhaps a date.
+    fn each<'v>(
+        &self,
+        query: &Prepared<S>,
+        values: impl IntoIterator<Item = Value<'v>>,
+        tally: &mut Tally,
+    ) -> Result<(), Error> {
         let visit = |row: &Row<'_>| self.look(row, tally).map(ControlFlow::Continue);
-        self.orders.each(query, visit).wait()?;
+        query.each(values, visit).wait()?;
         Ok(())
+    }
+
+    fn each_dated(&self, query: &Prepared<S>, asks: &[Ask]) -> Result<Tally, Error> {
+        let mut tally = Tally::default();
+        for ask in asks {
+            self.each(query, [ask.name.as_ref().into(), ask.date().into()], &mut tally)?;
+        }
+        Ok(tally)
     }
 }
 
@@ -132,41 +161,23 @@ impl<S: Store> Reads for Keyloom<S> {
     fn prefix(&self, asks: &[Ask]) -> Result<Tally, Error> {
         let mut tally = Tally::default();
         for ask in asks {
-            let query = Query::new().filter(field("user_id").eq(ask.name.to_string()));
-            self.each(&query, &mut tally)?;
+            self.each(&self.of_user, [ask.name.as_ref().into()], &mut tally)?;
         }
         Ok(tally)
     }
 
     fn range(&self, asks: &[Ask], backward: bool) -> Result<Tally, Error> {
-        let mut tally = Tally::default();
-        for ask in asks {
-            let user = field("user_id").eq(ask.name.to_string());
-            let query = if backward {
-                let before = user.and(field("order_date").le(ask.date()));
-                Query::new().filter(before).order_by_desc("order_date")
-            } else {
-                let from = user.and(field("order_date").ge(ask.date()));
-                Query::new().filter(from).order_by("order_date")
-            };
-            self.each(&query.limit(20), &mut tally)?;
-        }
-        Ok(tally)
+        self.each_dated(if backward { &self.up_to } else { &self.from }, asks)
     }
 
     fn index(&self, asks: &[Ask]) -> Result<Tally, Error> {
-        let mut tally = Tally::default();
-        for ask in asks {
-            let filter = field("status").eq(ask.name.to_string()).and(field("order_date").le(ask.date()));
-            let query = Query::new().filter(filter).order_by_desc("order_date").limit(20);
-            self.each(&query, &mut tally)?;
-        }
-        Ok(tally)
+        self.each_dated(&self.newest, asks)
     }
 
     fn scan(&self) -> Result<Tally, Error> {
         let mut tally = Tally::default();
-        self.each(&Query::new().allow_scan(), &mut tally)?;
+        let visit = |row: &Row<'_>| self.look(row, &mut tally).map(ControlFlow::Continue);
+        self.orders.each(&Query::new().allow_scan(), visit).wait()?;
         Ok(tally)
     }
 }
@@ -174,7 +185,7 @@ impl<S: Store> Reads for Keyloom<S> {
 impl<S: Store> Writes for Keyloom<S> {
     fn write(&self, orders: &[Order]) -> Result<(), Error> {
         for order in orders {
-            self.orders.insert(document(order)).wait()?;
+            self.writer.insert(row(order, order.user.as_ref().into())).wait()?;
         }
         Ok(())
     }

@@ -34,6 +34,7 @@
 //! - [`Database`], [`Table`], [`Transaction`]: documents or structs ([`Records`]) with their indexes, written as one.
 //! - [`schema`]: what a table is, by builder, by `#[derive(Record)]` or by SQL text ([`Database::define`]).
 //! - [`Query`], [`field`], [`plan`]: what is asked, and how it is answered; [`Table::explain`] shows it.
+//! - [`Prepared`], [`Writer`]: what is asked and written often, with names looked for and plans made once.
 //! - [`Index`] and [`Items`]: a key and its sorted set of values; raw byte keys.
 //! - [`Url`]: a database by its URL: its [`Location`], whichever store that names ([`AnyStore`]), and its [`Settings`],
 //!   alone or as a [`Preset`]; [`layers`] are a filter, a cache and compression in front of any store.
@@ -95,7 +96,7 @@ pub use keyloom_lmdb as lmdb;
 #[doc(inline)]
 pub use keyloom_plan as plan;
 #[doc(inline)]
-pub use keyloom_plan::{Cursor, Query};
+pub use keyloom_plan::{Cursor, Given, Query};
 #[cfg(feature = "redb")]
 #[doc(inline)]
 pub use keyloom_redb as redb;
@@ -116,8 +117,8 @@ pub use keyloom_store::{MemoryStore, Wait};
 #[doc(inline)]
 pub use keyloom_table::{
     Change, Clock, Database, Difference, Error, Examined, Existing, Filled, Found, Index, ItemQuery, Items,
-    KeyKind, KeyMeaning, KeyPiece, Keys, Loaded, Loader, Match, Merged, Owner, PageLimits, Records, Row,
-    Segment, Table, Transaction, Update, Verified, When, Wrong,
+    KeyKind, KeyMeaning, KeyPiece, Keys, Loaded, Loader, Match, Merged, Owner, PageLimits, Prepared, Records,
+    Row, Segment, Table, Transaction, Update, Verified, When, Writer, Wrong,
 };
 
 #[doc(inline)]

@@ -7,7 +7,7 @@ use keyloom_schema::{Document, Index, State, Table};
 use keyloom_store::{Batch, Read};
 
 use crate::change::{Change, What, When};
-use crate::entries::{self, Entry, EntryValue, Fields, Scratch};
+use crate::entries::{self, Columns, Entry, EntryValue, Fields, Scratch};
 use crate::error::Error;
 
 /// What a change does.
@@ -84,7 +84,8 @@ pub(crate) async fn apply<'c>(
     };
     match (&stored, &fields) {
         (None, Some(fields)) if !table.indexes().iter().any(Index::is_unique) => {
-            add(table, fields, &mut applied)?;
+            let Applied { key, writes, .. } = &mut applied;
+            add(table, fields, |out| entries::payload(fields, out), key, writes)?;
         }
         (None, None) => {}
         // Kept apart, so that a record that is new need not have room for it.
@@ -98,15 +99,20 @@ pub(crate) async fn apply<'c>(
     Ok(applied)
 }
 
-/// Adds the writes of a record that is new and whose entries nobody else can have.
-fn add(table: &Table, fields: &Fields<'_>, applied: &mut Applied<'_>) -> Result<(), Error> {
-    let Applied { key, writes, .. } = applied;
+/// Adds the writes of a record that is new and whose entries nobody else can have; `payload` appends its own.
+pub(crate) fn add(
+    table: &Table,
+    record: &impl Columns,
+    payload: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
+    key: &[u8],
+    writes: &mut Batch,
+) -> Result<(), Error> {
     let mut scratch = Scratch::with_room();
     for index in table.indexes().iter().filter(|index| index.state().is_kept_up()) {
         let write = |entry: &[u8], value: &[u8], _| writes.write(entry, Some(value));
-        entries::each_entry(table, index, fields, key, &mut scratch, write)?;
+        entries::each_entry(table, index, record, key, &mut scratch, write)?;
     }
-    writes.write_with(key, |out| entries::payload(fields, out))
+    writes.write_with(key, payload)
 }
 
 /// Adds the writes that turn a record and its entries into another; what was is removed where it moves.

@@ -227,13 +227,21 @@ impl<S: Store> Database<S> {
                 return Err(self.unsupported(what));
             }
         }
+        let (sequence, records) = self.commit_worked_out(&Together(changes)).await?;
+        Ok(Outcome { sequence, records })
+    }
+
+    /// Commits what is worked out from what the store has; again if that has changed meanwhile.
+    pub(crate) async fn commit_worked_out<W: WorkOut<S>>(
+        &self,
+        work: &W,
+    ) -> Result<(Sequence, W::Outcome), Error> {
         let mut patience = Patience::default();
         loop {
             let catalog = self.catalog();
             // Asked before anything is read: if it is the last commit when this one comes, all that was read still holds.
             let last = self.store().sequence().await?;
-            let recorded = Recorded::new(self.store());
-            let (writes, records) = match self.work_out(&catalog, &recorded, changes).await {
+            let (batch, outcome) = match work.work_out(self, &catalog).await {
                 Err(Error::Conflict(reason)) => {
                     patience.check(&reason)?;
                     continue;
@@ -243,14 +251,14 @@ impl<S: Store> Database<S> {
                 Err(_) => continue,
                 Ok(worked_out) => worked_out,
             };
-            let mut batch = recorded.require(writes).require(catalog.version.unchanged());
+            let mut batch = batch.require(catalog.version.unchanged());
             if catalog.holds_after(last) {
                 batch = batch.held_at(last);
             }
             match self.store().commit(batch).await {
                 Ok(sequence) => {
                     catalog.held_at(sequence);
-                    return Ok(Outcome { sequence, records });
+                    return Ok((sequence, outcome));
                 }
                 Err(keyloom_store::Error::Conflict(condition)) => {
                     self.overtaken(&condition, &mut patience).await?
@@ -258,30 +266,6 @@ impl<S: Store> Database<S> {
                 Err(error) => return Err(error.into()),
             }
         }
-    }
-
-    /// What changes write, and each record before and after.
-    async fn work_out<'c>(
-        &self,
-        catalog: &Catalog,
-        read: &impl Read,
-        changes: &'c [(&str, Change)],
-    ) -> Result<(Batch, Vec<BeforeAndAfter<'c>>), Error> {
-        if let [(name, change)] = changes {
-            let table = catalog.table(name)?;
-            let applied = apply(read, table, change, self.now_for(table), Commits::All).await?;
-            return Ok((applied.writes, vec![(applied.before, applied.after)]));
-        }
-        // Each sees what those before it write.
-        let mut overlay = Overlay::new();
-        let mut records = Vec::with_capacity(changes.len());
-        for (name, change) in changes {
-            let (view, table) = (overlay.over(read), catalog.table(name)?);
-            let applied = apply(&view, table, change, self.now_for(table), Commits::All).await?;
-            overlay.write_all(&applied.writes);
-            records.push((applied.before, applied.after));
-        }
-        Ok((overlay.into_batch(), records))
     }
 
     /// After a conflict: reads the schema anew if that was it; an error if it has been tried long enough.
@@ -416,6 +400,50 @@ impl<S: Store> Database<S> {
 pub(crate) struct Outcome<'c> {
     pub(crate) sequence: Sequence,
     pub(crate) records: Vec<BeforeAndAfter<'c>>,
+}
+
+/// What is to be written, worked out from what the store has.
+pub(crate) trait WorkOut<S>: Sync {
+    /// What is known beside the writes.
+    type Outcome: Send;
+
+    /// The writes, on condition that all that was read for them is as it was.
+    fn work_out(
+        &self,
+        database: &Database<S>,
+        catalog: &Catalog,
+    ) -> impl Future<Output = Result<(Batch, Self::Outcome), Error>> + Send;
+}
+
+/// Changes that are made as one, in tables by their names.
+struct Together<'c>(&'c [(&'c str, Change)]);
+
+impl<'c, S: Store> WorkOut<S> for Together<'c> {
+    /// Each record before and after.
+    type Outcome = Vec<BeforeAndAfter<'c>>;
+
+    async fn work_out(
+        &self,
+        database: &Database<S>,
+        catalog: &Catalog,
+    ) -> Result<(Batch, Self::Outcome), Error> {
+        let read = Recorded::new(database.store());
+        if let [(name, change)] = self.0 {
+            let table = catalog.table(name)?;
+            let applied = apply(&read, table, change, database.now_for(table), Commits::All).await?;
+            return Ok((read.require(applied.writes), vec![(applied.before, applied.after)]));
+        }
+        // Each sees what those before it write.
+        let mut overlay = Overlay::new();
+        let mut records = Vec::with_capacity(self.0.len());
+        for (name, change) in self.0 {
+            let (view, table) = (overlay.over(&read), catalog.table(name)?);
+            let applied = apply(&view, table, change, database.now_for(table), Commits::All).await?;
+            overlay.write_all(&applied.writes);
+            records.push((applied.before, applied.after));
+        }
+        Ok((read.require(overlay.into_batch()), records))
+    }
 }
 
 /// A record before and after a change. What was put is the caller's own.

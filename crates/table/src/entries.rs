@@ -68,30 +68,6 @@ impl Columns for Fields<'_> {
     }
 }
 
-/// Values of the table's columns by their numbers, and of nothing else.
-pub(crate) struct Placed<'a, 'v> {
-    pub(crate) table: &'a Table,
-    /// The value of the first column, and so on.
-    pub(crate) values: &'a [Option<Value<'v>>],
-}
-
-impl Source for Placed<'_, '_> {
-    fn value(&self, name: &str) -> Result<Value<'_>, keyloom_schema::Error> {
-        let value = self.table.column(name).and_then(|column| self.column(column.id));
-        Ok(value.map_or(Value::Null, Value::borrowed))
-    }
-
-    fn kind(&self, name: &str) -> Option<&Type> {
-        self.table.column(name).map(|column| column.kind.element())
-    }
-}
-
-impl Columns for Placed<'_, '_> {
-    fn column(&self, number: u16) -> Option<&Value<'_>> {
-        self.values.get(usize::from(number).checked_sub(1)?)?.as_ref()
-    }
-}
-
 /// Appends the key of a record.
 pub(crate) fn write_key(table: &Table, record: &impl Columns, out: &mut Vec<u8>) -> Result<(), Error> {
     Ok(table.primary().key(&values_of(table.primary(), record), out)?)

@@ -71,6 +71,8 @@ pub(crate) struct Run<'a, R> {
     pub(crate) read: &'a R,
     pub(crate) table: &'a Table,
     pub(crate) plan: &'a Plan,
+    /// The keys that are read: the plan's own, or those of the values that are given with it.
+    pub(crate) access: &'a Access,
     /// Where an earlier page ended.
     pub(crate) after: Option<&'a Position>,
     pub(crate) now: Timestamp,
@@ -101,7 +103,7 @@ impl<'a, R: Read> Run<'a, R> {
         }
         let tree = tree(self.table, self.plan)?;
         let mut consumer = Consumer::new(&self, tree, visit)?;
-        match &self.plan.access {
+        match self.access {
             Access::InTurn(stretches) => self.in_turn(stretches, &mut consumer).await?,
             Access::Merged(stretches) => self.merged(stretches, &mut consumer).await?,
             Access::Skip { places, parts, inner, .. } => {

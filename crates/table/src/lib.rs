@@ -32,6 +32,7 @@
 //!
 //! - [`Table::put`], [`Table::update`], [`Table::delete`], and [`Change`]s with conditions; [`Table::load`] for many.
 //! - [`Table::get`], [`Table::query`], [`Table::page`], [`Table::explain`].
+//! - [`Table::prepare`] and [`Table::writer`], for what is asked and written often: names are looked for once.
 //! - [`Database::begin`]: transactions over several tables, serializable.
 //! - [`Database::create_index`] on a table that has records, [`Database::verify`], [`Database::repair`],
 //!   [`Database::analyze`].
@@ -63,6 +64,8 @@ mod keyspace;
 mod load;
 mod loader;
 mod pause;
+mod places;
+mod prepared;
 mod reader;
 mod records;
 mod row;
@@ -74,6 +77,7 @@ mod table;
 mod transaction;
 mod verify;
 mod view;
+mod writer;
 
 pub use analyze::TreeCounter;
 pub use build::Filled;
@@ -85,9 +89,10 @@ pub use execute::{Examined, PageLimits};
 pub use index::{Index, Keys};
 pub use inspect::{KeyKind, KeyMeaning, KeyPiece, Owner};
 pub use items::{ItemQuery, Items};
-pub use keyloom_plan::{Cursor, Plan, Query};
+pub use keyloom_plan::{Cursor, Given, Plan, Query};
 pub use load::Loaded;
 pub use loader::{Existing, Loader, Merged};
+pub use prepared::Prepared;
 pub use reader::{Found, Match};
 pub use records::Records;
 pub use row::Row;
@@ -95,3 +100,4 @@ pub use segments::Segment;
 pub use table::Table;
 pub use transaction::Transaction;
 pub use verify::{Difference, Verified, Wrong};
+pub use writer::Writer;

@@ -1,6 +1,5 @@
 //! Loading many records at once: sorted first, then written in their order, a group of them as one commit.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TrySendError, sync_channel};
@@ -9,16 +8,16 @@ use std::thread;
 use keyloom_key::Value;
 use keyloom_schema::{Document, Table as Definition, Tree};
 use keyloom_store::{Batch, Fingerprint, Store};
-use smallvec::{SmallVec, smallvec};
 
 use crate::apply::Commits;
 use crate::catalog::Catalog;
 use crate::database::{Patience, is_version};
 use crate::each::side_by_side;
-use crate::entries::{self, Columns, Fields, Placed, Scratch};
+use crate::entries::{self, Columns, Fields, Scratch};
 use crate::error::Error;
 use crate::fresh::{Fresh, is_empty, is_whole};
 use crate::keyed::Keyed;
+use crate::places::Places;
 use crate::sort::Sorter;
 use crate::table::Table;
 
@@ -266,6 +265,8 @@ pub(crate) struct Group<'t> {
     /// What goes to the primary key's tree, then to each index's.
     trees: Vec<Batch>,
     records: u64,
+    /// Where values go that come without names.
+    places: Option<Places>,
     /// Memory for one record.
     key: Vec<u8>,
     scratch: Scratch,
@@ -274,7 +275,7 @@ pub(crate) struct Group<'t> {
 impl<'t> Group<'t> {
     pub(crate) fn of(table: &'t Definition, empty: bool) -> Self {
         let trees = vec![Batch::new(); 1 + table.indexes().len()];
-        Self { table, empty, trees, records: 0, key: Vec::new(), scratch: Scratch::default() }
+        Self { table, empty, trees, records: 0, places: None, key: Vec::new(), scratch: Scratch::default() }
     }
 
     /// How many bytes its rows have.
@@ -300,30 +301,11 @@ impl<'t> Group<'t> {
         row: impl IntoIterator<Item = Value<'v>>,
     ) -> Result<(), Error> {
         let table = self.table;
-        let mut values: SmallVec<[Option<Value<'v>>; 16]> = smallvec![None; table.columns().len()];
-        let mut row = row.into_iter();
-        for name in columns {
-            let wrong = |reason: &'static str| wrong(name, reason.into());
-            let column = table.column(name).ok_or_else(|| wrong("no column of the table"))?;
-            let value = row.next().ok_or_else(|| wrong("a record has no value for it"))?;
-            let value = if column.holds(&value) { value } else { column.coerce(value)? };
-            let place = usize::from(column.id).checked_sub(1).and_then(|at| values.get_mut(at));
-            if place.is_some_and(|place| place.replace(value).is_some()) {
-                return Err(wrong("given twice: give it once").into());
-            }
-        }
-        if row.next().is_some() {
-            let reason = format!("a record has more values than the {} columns", columns.len());
-            return Err(wrong(table.name(), reason.into()).into());
-        }
-        let mut required = table.columns().iter().zip(&values).filter(|(column, _)| !column.nullable);
-        if let Some((column, _)) = required.find(|(_, value)| value.is_none()) {
-            return Err(column.missing().into());
-        }
-        let record = Placed { table, values: &values };
-        self.add_record(&record, |payload| {
-            entries::write_payload(table, &record, std::iter::empty(), payload)
-        })
+        let record = match &mut self.places {
+            Some(places) => places.record(table, row)?,
+            none => none.insert(Places::of(table, columns)?).record(table, row)?,
+        };
+        self.add_record(&record, |payload| record.payload(payload))
     }
 
     /// Adds a record whose values are of the table's types; `write` appends its payload.
@@ -419,10 +401,6 @@ impl<'t> Group<'t> {
             threads.into_iter().try_for_each(joined)
         })
     }
-}
-
-fn wrong(field: &str, reason: Cow<'static, str>) -> keyloom_schema::Error {
-    keyloom_schema::Error::Value { field: field.to_owned(), reason }
 }
 
 /// Two records with this key are loaded.

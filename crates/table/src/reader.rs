@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use keyloom_key::{Timestamp, Value};
-use keyloom_plan::{Cursor, Plan, Query, Statistics};
+use keyloom_plan::{Access, Class, Cursor, Plan, Query, Statistics};
 use keyloom_schema::{Document, Table};
 use keyloom_store::Read;
 
@@ -30,6 +30,26 @@ pub struct Found {
     pub cursor: Option<Cursor>,
     /// What it cost.
     pub examined: Examined,
+}
+
+/// A plan, and the keys that it reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Planned<'p> {
+    pub(crate) plan: &'p Plan,
+    pub(crate) access: &'p Access,
+}
+
+impl<'p> Planned<'p> {
+    /// A plan that has its keys itself.
+    pub(crate) fn of(plan: &'p Plan) -> Self {
+        Self { plan, access: &plan.access }
+    }
+
+    /// Whether it reads the primary key in one scan, which is of one state by itself.
+    pub(crate) fn is_one_read(self) -> bool {
+        let one = matches!(self.access, Access::InTurn(stretches) if stretches.len() <= 1);
+        self.plan.index.is_none() && one
+    }
 }
 
 /// A table as it can be read.
@@ -80,14 +100,14 @@ impl<R: Read> Reader<'_, R> {
         visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
     ) -> Result<(Plan, Ran), Error> {
         let plan = keyloom_plan::route(self.table, self.statistics, query)?;
-        let ran = self.run(&plan, query, page, visit).await?;
+        let ran = self.run(Planned::of(&plan), query, page, visit).await?;
         Ok((plan, ran))
     }
 
     /// Runs a plan and shows what it finds to `visit`.
     pub(crate) async fn run(
         &self,
-        plan: &Plan,
+        Planned { plan, access }: Planned<'_>,
         query: &Query,
         page: Option<PageLimits>,
         visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
@@ -97,7 +117,8 @@ impl<R: Read> Reader<'_, R> {
         let run = Run {
             read: self.read,
             table: self.table,
-            plan: left.as_ref().unwrap_or(plan),
+            plan,
+            access: left.as_ref().map_or(access, |left| &left.access),
             after: after.as_ref().map(|resume| &resume.position),
             now: self.now,
             budget: query.budget,
@@ -105,8 +126,9 @@ impl<R: Read> Reader<'_, R> {
             one_state: self.one_state,
         };
         match run.run(visit).await {
-            // What was planned to be run says no index that would be better; now someone wants to know.
-            Err(Error::Budget { table, query: asked, budget, .. }) => {
+            // What was planned to be run says no index that would be better; now someone wants to know. None would be, if
+            // it reads no more than it returns.
+            Err(Error::Budget { table, query: asked, budget, .. }) if plan.class >= Class::Partition => {
                 let advice = keyloom_plan::plan(self.table, self.statistics, query)?.advice;
                 let advice = advice.map_or(String::new(), |index| format!("\nadd:  {index}"));
                 Err(Error::Budget { table, query: asked, budget, advice })
@@ -118,7 +140,7 @@ impl<R: Read> Reader<'_, R> {
     /// What a plan finds.
     pub(crate) async fn found(
         &self,
-        plan: &Plan,
+        planned: Planned<'_>,
         query: &Query,
         page: Option<PageLimits>,
     ) -> Result<Found, Error> {
@@ -132,7 +154,7 @@ impl<R: Read> Reader<'_, R> {
             records.push(Match { key, document });
             Ok(ControlFlow::Continue(()))
         };
-        let ran = self.run(plan, query, page, collect).await?;
+        let (plan, ran) = (planned.plan, self.run(planned, query, page, collect).await?);
         let examined = ran.examined;
         let remaining = plan.limit.map(|limit| limit.saturating_sub(examined.returned));
         let cursor = ran.rest.map(|rest| Cursor::new(self.table, query, plan, &rest, remaining));

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use keyloom_key::Value;
-use keyloom_plan::{Access, Plan, Query, Statistics};
+use keyloom_plan::{Plan, Query, Statistics};
 use keyloom_schema::{self as schema, Document};
 use keyloom_store::{Read, Sequence, Store};
 use smallvec::SmallVec;
@@ -15,7 +15,7 @@ use crate::change::{Change, Update, When};
 use crate::database::Database;
 use crate::error::Error;
 use crate::execute::{Examined, PageLimits};
-use crate::reader::{Found, Reader};
+use crate::reader::{Found, Planned, Reader};
 use crate::row::Row;
 
 /// A table of a database. Clones share it.
@@ -170,23 +170,36 @@ impl<S: Store> Table<S> {
     ) -> Result<Examined, Error> {
         loop {
             let (catalog, plan) = self.plan(query, keyloom_plan::route).await?;
-            if is_one_read(&plan) {
-                // What was shown cannot be taken back, so the look at the schema comes first.
-                if !self.database.is_schema(&catalog).await? {
-                    continue;
-                }
-                let reader = self.reader(&catalog, self.database.store())?;
-                return Ok(reader.run(&plan, query, None, &mut visit).await?.examined);
-            }
-            if let Some(view) = self.database.view_of(&catalog).await? {
-                let ran = self.reader(&catalog, &view)?.run(&plan, query, None, &mut visit).await?;
-                if self.database.served(&catalog, &self.name, plan.index.as_deref()).await? {
-                    return Ok(ran.examined);
-                }
-                let reason = format!("what was read of {} has been dropped meanwhile", self.name);
-                return Err(Error::Conflict(reason.into()));
+            let planned = Planned::of(&plan);
+            if let Some(examined) = self.each_planned(&catalog, planned, query, &mut visit).await? {
+                return Ok(examined);
             }
         }
+    }
+
+    /// Shows what a plan by this catalog finds; `None`, and nothing was shown, if the schema has changed.
+    pub(crate) async fn each_planned(
+        &self,
+        catalog: &Catalog,
+        planned: Planned<'_>,
+        query: &Query,
+        visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
+    ) -> Result<Option<Examined>, Error> {
+        if planned.is_one_read() {
+            // What was shown cannot be taken back, so the look at the schema comes first.
+            if !self.database.is_schema(catalog).await? {
+                return Ok(None);
+            }
+            let reader = self.reader(catalog, self.database.store())?;
+            return Ok(Some(reader.run(planned, query, None, visit).await?.examined));
+        }
+        let Some(view) = self.database.view_of(catalog).await? else { return Ok(None) };
+        let ran = self.reader(catalog, &view)?.run(planned, query, None, visit).await?;
+        if self.database.served(catalog, &self.name, planned.plan.index.as_deref()).await? {
+            return Ok(Some(ran.examined));
+        }
+        let reason = format!("what was read of {} has been dropped meanwhile", self.name);
+        Err(Error::Conflict(reason.into()))
     }
 
     /// How many records a query finds. Reads keys only, where an index has all that the query asks.
@@ -203,20 +216,28 @@ impl<S: Store> Table<S> {
     async fn run(&self, query: &Query, page: Option<PageLimits>) -> Result<Found, Error> {
         loop {
             let (catalog, plan) = self.plan(query, keyloom_plan::route).await?;
-            if is_one_read(&plan) {
-                let found = self.reader(&catalog, self.database.store())?.found(&plan, query, page).await?;
-                if self.database.is_schema(&catalog).await? {
-                    return Ok(found);
-                }
-                continue;
-            }
-            if let Some(view) = self.database.view_of(&catalog).await? {
-                let found = self.reader(&catalog, &view)?.found(&plan, query, page).await;
-                if self.database.served(&catalog, &self.name, plan.index.as_deref()).await? {
-                    return found;
-                }
+            if let Some(found) = self.found_planned(&catalog, Planned::of(&plan), query, page).await? {
+                return Ok(found);
             }
         }
+    }
+
+    /// What a plan by this catalog finds; `None` if the schema has changed.
+    pub(crate) async fn found_planned(
+        &self,
+        catalog: &Catalog,
+        planned: Planned<'_>,
+        query: &Query,
+        page: Option<PageLimits>,
+    ) -> Result<Option<Found>, Error> {
+        if planned.is_one_read() {
+            let found = self.reader(catalog, self.database.store())?.found(planned, query, page).await?;
+            return Ok(self.database.is_schema(catalog).await?.then_some(found));
+        }
+        let Some(view) = self.database.view_of(catalog).await? else { return Ok(None) };
+        let found = self.reader(catalog, &view)?.found(planned, query, page).await;
+        let served = self.database.served(catalog, &self.name, planned.plan.index.as_deref()).await?;
+        if served { found.map(Some) } else { Ok(None) }
     }
 
     /// Plans a query, by the newest schema if it is refused by the one that is known here.
@@ -247,8 +268,3 @@ impl<S: Store> Table<S> {
 
 /// What plans a query: to be read, or only to be run.
 type Planner = fn(&schema::Table, &Statistics, &Query) -> Result<Plan, keyloom_plan::Error>;
-
-/// Whether a plan reads the primary key in one scan, which is of one state by itself.
-fn is_one_read(plan: &Plan) -> bool {
-    plan.index.is_none() && matches!(&plan.access, Access::InTurn(stretches) if stretches.len() <= 1)
-}

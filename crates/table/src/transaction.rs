@@ -15,7 +15,7 @@ use crate::change::{Change, Update};
 use crate::database::{Database, is_version};
 use crate::error::Error;
 use crate::execute::{Examined, PageLimits};
-use crate::reader::{Found, Reader};
+use crate::reader::{Found, Planned, Reader};
 use crate::row::Row;
 use crate::staged::Recorded;
 
@@ -79,7 +79,7 @@ impl<S: Store> Transaction<S> {
         let view = self.writes.over(&self.read);
         let reader = self.reader(table, &view)?;
         let plan = keyloom_plan::route(reader.table, reader.statistics, query)?;
-        reader.found(&plan, query, None).await
+        reader.found(Planned::of(&plan), query, None).await
     }
 
     /// A page of what a query of a table finds, and the cursor of the next.
@@ -87,7 +87,7 @@ impl<S: Store> Transaction<S> {
         let view = self.writes.over(&self.read);
         let reader = self.reader(table, &view)?;
         let plan = keyloom_plan::route(reader.table, reader.statistics, query)?;
-        reader.found(&plan, query, Some(limits)).await
+        reader.found(Planned::of(&plan), query, Some(limits)).await
     }
 
     /// Shows what a query of a table finds to `visit`, until it breaks.
