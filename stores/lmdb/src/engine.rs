@@ -163,12 +163,13 @@ impl Engine {
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
         match (self.tree(reading), direction) {
-            (Some(tree), _) => scan::page(span, direction, limits, |from| tree.rows(from, direction), look),
+            (Some(tree), _) => {
+                scan::page(span, direction, limits, |from, until| tree.rows(from, until, direction), look)
+            }
             (None, Direction::Forward) => self.forward(&reading.txn, span, limits, look),
             (None, Direction::Backward) => {
-                let rows = |from: Bound<&[u8]>| {
-                    let rows =
-                        self.data.rev_range(&reading.txn, &(Bound::Unbounded, from)).map_err(engine)?;
+                let rows = |from: Bound<_>, until: Bound<_>| {
+                    let rows = self.data.rev_range(&reading.txn, &(until, from)).map_err(engine)?;
                     Ok(rows.map(|row| row.map_err(engine)))
                 };
                 scan::page(span, direction, limits, rows, look)
@@ -184,8 +185,8 @@ impl Engine {
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
-        let rows = |from: Bound<&[u8]>| {
-            let rows = self.data.range(txn, &(from, Bound::Unbounded)).map_err(engine)?;
+        let rows = |from: Bound<_>, until: Bound<_>| {
+            let rows = self.data.range(txn, &(from, until)).map_err(engine)?;
             Ok(rows.map(|row| row.map_err(engine)))
         };
         scan::page(span, Direction::Forward, limits, rows, look)

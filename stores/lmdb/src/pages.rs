@@ -185,9 +185,15 @@ impl<'t> Tree<'t> {
         Err(too_deep())
     }
 
-    /// The rows from one bound on, in a direction: the least of them, or backward the greatest.
-    pub(crate) fn rows(&self, from: Bound<&[u8]>, direction: Direction) -> Result<Rows<'t>, Error> {
-        let mut rows = Rows { tree: *self, above: SmallVec::new(), leaf: Page::EMPTY, at: 0, direction };
+    /// The rows from one bound to another, in a direction: the least of them first, or backward the greatest.
+    pub(crate) fn rows<'b>(
+        &self,
+        from: Bound<&[u8]>,
+        until: Bound<&'b [u8]>,
+        direction: Direction,
+    ) -> Result<Rows<'t, 'b>, Error> {
+        let (above, leaf) = (SmallVec::new(), Page::EMPTY);
+        let mut rows = Rows { tree: *self, above, leaf, at: 0, direction, until, is_inside: true };
         if let Some(top) = self.top()? {
             rows.descend(top, |page| match from {
                 Bound::Unbounded => Ok(page.edge(direction)),
@@ -413,7 +419,7 @@ impl Search {
 
 /// The rows of a tree, one after the other.
 #[derive(Debug)]
-pub(crate) struct Rows<'t> {
+pub(crate) struct Rows<'t, 'b> {
     tree: Tree<'t>,
     /// The branches above the leaf, the root first, each with the node that was taken.
     above: SmallVec<[(Page<'t>, usize); 4]>,
@@ -421,9 +427,13 @@ pub(crate) struct Rows<'t> {
     /// How many rows of the leaf lie before this place: the next is the first behind it, or backward the last before it.
     at: usize,
     direction: Direction,
+    /// Where they end.
+    until: Bound<&'b [u8]>,
+    /// Whether all rows of the leaf come before that.
+    is_inside: bool,
 }
 
-impl<'t> Rows<'t> {
+impl<'t> Rows<'t, '_> {
     /// Goes from a page down to a leaf, where `choose` says at each.
     fn descend(
         &mut self,
@@ -437,10 +447,39 @@ impl<'t> Rows<'t> {
             page = self.below(page, choose(&page)?)?;
         }
         (self.leaf, self.at) = (page, choose(&page)?);
+        self.is_inside = self.knows_inside();
         if let Some(at) = self.next_at() {
             self.leaf.ask_for_rows(at, self.direction);
         }
         Ok(())
+    }
+
+    /// Whether the branch above says of all rows of the leaf that they come before the end: that is one comparison, on a
+    /// page that is in a cache, for all of them.
+    fn knows_inside(&self) -> bool {
+        let edge = self.above.last().and_then(|(branch, node)| match self.direction {
+            // Rows are none smaller than the key of their node, whose first has none, and smaller than the key of the next.
+            Direction::Forward => branch.key(node + 1),
+            Direction::Backward => branch.key(*node).filter(|_| *node > 0),
+        });
+        match (edge, self.until, self.direction) {
+            (_, Bound::Unbounded, _) => true,
+            (Some(edge), Bound::Included(end) | Bound::Excluded(end), Direction::Forward) => edge <= end,
+            (Some(edge), Bound::Included(end), Direction::Backward) => edge >= end,
+            (Some(edge), Bound::Excluded(end), Direction::Backward) => edge > end,
+            (None, ..) => false,
+        }
+    }
+
+    /// Whether a row comes before the end.
+    fn is_before_end(&self, key: &[u8]) -> bool {
+        match (self.until, self.direction) {
+            (Bound::Unbounded, _) => true,
+            (Bound::Included(end), Direction::Forward) => key <= end,
+            (Bound::Excluded(end), Direction::Forward) => key < end,
+            (Bound::Included(end), Direction::Backward) => key >= end,
+            (Bound::Excluded(end), Direction::Backward) => key > end,
+        }
     }
 
     /// Goes to the page below a node of a branch, and asks for the one beside it.
@@ -508,11 +547,14 @@ impl<'t> Rows<'t> {
         }
         let node = self.leaf.node(at)?;
         let key = node.key;
+        if !self.is_inside && !self.is_before_end(key) {
+            return Ok(None);
+        }
         Ok(Some((key, self.tree.value(node)?)))
     }
 }
 
-impl<'t> Iterator for Rows<'t> {
+impl<'t> Iterator for Rows<'t, '_> {
     type Item = Result<Row<'t>, Error>;
 
     #[inline]

@@ -1,6 +1,6 @@
 //! A page of a scan.
 
-use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::ops::{Bound, ControlFlow};
 
 use keyloom_key::Span;
 use keyloom_store::{Counter, Direction, Error, Limits, Page, sealed};
@@ -8,12 +8,12 @@ use keyloom_store::{Counter, Direction, Error, Limits, Page, sealed};
 use crate::pages::Row;
 use crate::store::MAX_KEY;
 
-/// Scans a page of `span`: of the `rows` from a bound on, in the direction.
-pub(crate) fn page<'t, R: Iterator<Item = Result<Row<'t>, Error>>>(
-    span: &Span,
+/// Scans a page of `span`: of the `rows` from one bound to another, in the direction.
+pub(crate) fn page<'t, 's, R: Iterator<Item = Result<Row<'t>, Error>>>(
+    span: &'s Span,
     direction: Direction,
     limits: Limits,
-    rows: impl FnOnce(Bound<&[u8]>) -> Result<R, Error>,
+    rows: impl FnOnce(Bound<&'s [u8]>, Bound<&'s [u8]>) -> Result<R, Error>,
     mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<Page, Error> {
     let mut counter = Counter::new(limits);
@@ -21,15 +21,12 @@ pub(crate) fn page<'t, R: Iterator<Item = Result<Row<'t>, Error>>>(
         return Ok(counter.finished());
     }
     let (start, end) = bounds(span);
-    let (from, ahead) = match direction {
-        Direction::Forward => (start, (Bound::Unbounded, end)),
-        Direction::Backward => (end, (start, Bound::Unbounded)),
+    let (from, until) = match direction {
+        Direction::Forward => (start, end),
+        Direction::Backward => (end, start),
     };
-    for row in rows(from)? {
+    for row in rows(from, until)? {
         let (key, sealed) = row?;
-        if !RangeBounds::<[u8]>::contains(&ahead, key) {
-            break;
-        }
         let value = sealed::open(key, sealed)?;
         let more = counter.count(key, value);
         if look(key, value).is_break() || !more {

@@ -128,6 +128,35 @@ impl Native {
         Ok(reader.offset())
     }
 
+    /// Appends the bytes that a field has for a value to those of the fields before it.
+    ///
+    /// They are what [`encode`](KeyFormat::encode) writes there, whatever stands before them.
+    ///
+    /// ```
+    /// use keyloom_key::{Fields, KeyFormat, Native};
+    /// let fields: Fields = "str,i64:desc".parse()?;
+    /// let (mut whole, mut parts) = (Vec::new(), Vec::new());
+    /// Native.encode(&fields, &["U1".into(), 7_i64.into()], &mut whole)?;
+    /// Native.append(&fields[0], &"U1".into(), &mut parts)?;
+    /// Native.append(&fields[1], &7_i64.into(), &mut parts)?;
+    /// assert_eq!(parts, whole);
+    /// # Ok::<(), keyloom_key::Error>(())
+    /// ```
+    pub fn append(&self, field: &Field, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+        let length = out.len();
+        let mut writer = Writer::new(out);
+        match write_field(field, value, 0, &mut writer) {
+            Ok(()) => {
+                writer.finish();
+                Ok(())
+            }
+            Err(refusal) => {
+                out.truncate(length);
+                Err(refusal.at(1))
+            }
+        }
+    }
+
     /// The span of the keys whose first fields are `equal` and whose next field, text or bytes, starts with
     /// `start`.
     ///

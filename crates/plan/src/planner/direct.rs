@@ -7,7 +7,7 @@
 
 use std::ops::Bound;
 
-use keyloom_key::{Direction, Span, Type, Value, prefix_end};
+use keyloom_key::{Direction, Native, Span, Type, Value, prefix_end};
 use keyloom_schema::{Column, Format, Index, Part, Placement, Predicate, State, Table, Tree};
 use smallvec::SmallVec;
 
@@ -109,7 +109,8 @@ impl Way {
         let parts = tree.parts().iter().take(self.points);
         let points = parts.map(|part| typed(part.column, wanted.equal(part.column)?));
         let points = points.collect::<Option<SmallVec<[Value<'v>; 4]>>>()?;
-        let start = key(tree, &points, None)?;
+        let mut start = Vec::with_capacity(ROOM);
+        tree.key(&points, &mut start).ok()?;
         let Some(Range { column, lower, upper }) = &wanted.range else {
             return Some(Span { end: behind(tree, points.len(), start.clone()), start });
         };
@@ -127,23 +128,32 @@ impl Way {
         {
             return None;
         }
-        let (first, last) = match tree.parts().get(self.points)?.field.direction {
+        let Part { field, .. } = tree.parts().get(self.points)?;
+        let (first, last) = match field.direction {
             Direction::Ascending => (lower, upper),
             Direction::Descending => (upper, lower),
         };
-        let end = match last {
-            Bound::Unbounded => prefix_end(start.as_slice()),
-            Bound::Included(value) => behind(tree, points.len() + 1, key(tree, &points, Some(value))?),
-            Bound::Excluded(value) => Some(key(tree, &points, Some(value))?),
+        let at = |value: &Value<'_>| {
+            let mut key = Vec::with_capacity(ROOM);
+            key.extend_from_slice(&start);
+            Native.append(field, value, &mut key).ok().map(|()| key)
         };
-        let start = match first {
+        let end = match &last {
+            Bound::Unbounded => prefix_end(start.as_slice()),
+            Bound::Included(value) => behind(tree, points.len() + 1, at(value)?),
+            Bound::Excluded(value) => Some(at(value)?),
+        };
+        let start = match &first {
             Bound::Unbounded => start,
-            Bound::Included(value) => key(tree, &points, Some(value))?,
-            Bound::Excluded(value) => behind(tree, points.len() + 1, key(tree, &points, Some(value))?)?,
+            Bound::Included(value) => at(value)?,
+            Bound::Excluded(value) => behind(tree, points.len() + 1, at(value)?)?,
         };
         Some(Span { start, end }).filter(|span| !span.is_empty())
     }
 }
+
+/// Most keys have fewer bytes.
+const ROOM: usize = 64;
 
 /// The tree of an index by its number, or the primary key's.
 fn tree(table: &Table, index: Option<usize>) -> Option<&Tree> {
@@ -300,19 +310,6 @@ impl<V> Range<V> {
             part.column == self.column && !whole
         })
     }
-}
-
-/// The bytes that keys with these first values start with; `None` if one has no place in the key.
-fn key(tree: &Tree, points: &[Value<'_>], next: Option<Value<'_>>) -> Option<Vec<u8>> {
-    let mut key = Vec::with_capacity(64);
-    let encoded = match next {
-        None => tree.key(points, &mut key),
-        Some(next) => {
-            let values = points.iter().map(Value::borrowed).chain([next]);
-            tree.key(&values.collect::<SmallVec<[_; 4]>>(), &mut key)
-        }
-    };
-    encoded.ok().map(|()| key)
 }
 
 /// The first key behind those that start with the bytes of so many parts.

@@ -19,34 +19,36 @@ fn open(folder: &tempfile::TempDir) -> Blocking<LmdbStore> {
     Blocking::new(LmdbStore::open_with(folder.path().join("pages.klm"), options).unwrap())
 }
 
-/// What LMDB itself gives, from a bound on.
+/// What LMDB itself gives, from one bound to another.
 fn by_lmdb<'t>(
     store: &'t LmdbStore,
     reading: &'t Reading,
     from: Bound<&[u8]>,
+    until: Bound<&[u8]>,
     direction: Direction,
 ) -> Vec<Row<'t>> {
     let (data, txn) = (store.engine().data, &reading.txn);
     match direction {
-        Direction::Forward => {
-            data.range(txn, &(from, Bound::Unbounded)).unwrap().map(Result::unwrap).collect()
-        }
-        Direction::Backward => {
-            data.rev_range(txn, &(Bound::Unbounded, from)).unwrap().map(Result::unwrap).collect()
-        }
+        Direction::Forward => data.range(txn, &(from, until)).unwrap().map(Result::unwrap).collect(),
+        Direction::Backward => data.rev_range(txn, &(until, from)).unwrap().map(Result::unwrap).collect(),
     }
 }
 
-/// Reads a store both ways, from every bound that these keys make.
+/// Reads a store both ways, from every bound that these keys make, to some of them.
 fn compare(store: &LmdbStore, keys: &[Vec<u8>]) {
     let engine = store.engine();
     let reading = engine.read().unwrap();
     let tree = engine.tree(&reading).unwrap();
     for direction in [Direction::Forward, Direction::Backward] {
         let bounds = keys.iter().flat_map(|key| [Bound::Included(&key[..]), Bound::Excluded(&key[..])]);
-        for from in std::iter::once(Bound::Unbounded).chain(bounds) {
-            let rows: Vec<Row<'_>> = tree.rows(from, direction).unwrap().map(Result::unwrap).collect();
-            assert_eq!(rows, by_lmdb(store, &reading, from, direction), "{direction:?} from {from:?}");
+        let bounds: Vec<_> = std::iter::once(Bound::Unbounded).chain(bounds).collect();
+        for (number, from) in bounds.iter().enumerate() {
+            for until in bounds.iter().step_by(5 + number % 3) {
+                let rows = tree.rows(*from, *until, direction).unwrap();
+                let rows: Vec<Row<'_>> = rows.map(Result::unwrap).collect();
+                let expected = by_lmdb(store, &reading, *from, *until, direction);
+                assert_eq!(rows, expected, "{direction:?} from {from:?} to {until:?}");
+            }
         }
     }
     for key in keys {
@@ -179,7 +181,7 @@ proptest! {
         let map = Map { base: file.as_ptr().expose_provenance() };
         let tree = Tree { map, root: Root { pages, ..root }, txn: PhantomData };
         for direction in [Direction::Forward, Direction::Backward] {
-            if let Ok(rows) = tree.rows(Bound::Unbounded, direction) {
+            if let Ok(rows) = tree.rows(Bound::Unbounded, Bound::Unbounded, direction) {
                 rows.take(10_000).for_each(|row| drop(row.map(|(key, value)| (key.to_vec(), value.to_vec()))));
             }
         }
