@@ -189,8 +189,4 @@ impl<S: Store> Writes for Keyloom<S> {
         }
         Ok(())
     }
-
-    fn finish(&self) -> Result<(), Error> {
-        Ok(self.orders.database().store().flush().wait()?)
-    }
 }

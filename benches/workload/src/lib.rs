@@ -53,10 +53,8 @@ pub trait Reads {
 
 /// A system that takes orders, from several threads.
 pub trait Writes: Reads + Sync {
-    /// Adds orders, each a commit of its own.
+    /// Adds orders, each a commit of its own. When it returns, all of them are what a commit promises, and nothing more.
     fn write(&self, orders: &[Order]) -> Result<(), Error>;
-    /// Brings to the disk what is promised to be there at the end.
-    fn finish(&self) -> Result<(), Error>;
 }
 
 /// Adds orders from as many threads as there are clients.

@@ -84,7 +84,6 @@ fn clients_write_every_order_once() {
     let keyloom = loaded(&shop);
     let orders: Vec<Order> = shop.orders(101, 7).collect();
     write_with(16, &keyloom, &orders).unwrap();
-    keyloom.finish().unwrap();
     assert_eq!(keyloom.get(&orders).unwrap(), Tally::of(&orders));
     assert_eq!(keyloom.scan().unwrap().rows, 2_101);
 }

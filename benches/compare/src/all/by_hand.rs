@@ -117,10 +117,6 @@ impl<B: Bytes> Writes for ByHand<B> {
         }
         Ok(())
     }
-
-    fn finish(&self) -> Result<(), Error> {
-        Ok(())
-    }
 }
 
 impl<B: Bytes> Here for ByHand<B> {

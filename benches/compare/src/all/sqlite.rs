@@ -160,10 +160,6 @@ impl Writes for Sqlite {
         }
         Ok(())
     }
-
-    fn finish(&self) -> Result<(), Error> {
-        Ok(())
-    }
 }
 
 impl Here for Sqlite {
