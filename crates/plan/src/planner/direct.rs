@@ -106,13 +106,19 @@ impl Way {
     ) -> Option<Span> {
         let tree = tree(table, self.index)?;
         let typed = |column: u16, given: &'v V| comparable(table.column_by_id(column)?, value(given)?);
-        let parts = tree.parts().iter().take(self.points);
-        let points = parts.map(|part| typed(part.column, wanted.equal(part.column)?));
-        let points = points.collect::<Option<SmallVec<[Value<'v>; 4]>>>()?;
         let mut start = Vec::with_capacity(ROOM);
-        tree.key(&points, &mut start).ok()?;
+        if self.points == 0 {
+            tree.head(0, &mut start);
+        }
+        for (number, part) in tree.parts().iter().take(self.points).enumerate() {
+            let value = typed(part.column, wanted.equal(part.column)?)?;
+            if number == 0 {
+                tree.head(tree.place(&value).ok()?, &mut start);
+            }
+            Native.append(&part.field, &value, &mut start).ok()?;
+        }
         let Some(Range { column, lower, upper }) = &wanted.range else {
-            return Some(Span { end: behind(tree, points.len(), start.clone()), start });
+            return Some(Span { end: behind(tree, self.points, start.clone()), start });
         };
         let typed = |bound: &'v Bound<V>| {
             Some(match bound {
@@ -140,13 +146,13 @@ impl Way {
         };
         let end = match &last {
             Bound::Unbounded => prefix_end(start.as_slice()),
-            Bound::Included(value) => behind(tree, points.len() + 1, at(value)?),
+            Bound::Included(value) => behind(tree, self.points + 1, at(value)?),
             Bound::Excluded(value) => Some(at(value)?),
         };
         let start = match &first {
             Bound::Unbounded => start,
             Bound::Included(value) => at(value)?,
-            Bound::Excluded(value) => behind(tree, points.len() + 1, at(value)?)?,
+            Bound::Excluded(value) => behind(tree, self.points + 1, at(value)?)?,
         };
         Some(Span { start, end }).filter(|span| !span.is_empty())
     }
@@ -330,6 +336,6 @@ fn plain<'t>(table: &'t Table, field: &str) -> Option<&'t Column> {
 
 /// A value as one of the column's type, if it equals or precedes anything.
 fn comparable<'v>(column: &Column, value: Value<'v>) -> Option<Value<'v>> {
-    let value = column.coerce_element(value).ok()?;
+    let value = if column.holds(&value) { value } else { column.coerce_element(value).ok()? };
     (!is_unordered(&value)).then_some(value)
 }
