@@ -24,6 +24,7 @@ pub mod model;
 pub mod random;
 pub mod sqlite;
 pub mod tables;
+pub mod template;
 pub mod transcripts;
 mod weak;
 

@@ -144,6 +144,21 @@ impl Tree {
         })
     }
 
+    /// Does what [`key`](Self::key) does with values that need not lie side by side.
+    pub fn key_of_each<'v>(&self, values: &[&'v Value<'v>], out: &mut Vec<u8>) -> Result<(), Error> {
+        if self.format != Format::Native {
+            let values: Vec<Value<'_>> = values.iter().map(|value| value.borrowed()).collect();
+            return self.key(&values, out);
+        }
+        let place = values.first().map_or(Ok(0), |first| self.place(first))?;
+        let length = out.len();
+        self.head(place, out);
+        Native.encode_each(&self.fields, values.iter().copied(), out).map_err(|error| {
+            out.truncate(length);
+            self.named(error)
+        })
+    }
+
     /// The values of a key.
     pub fn values<'k>(&self, key: &'k [u8]) -> Result<Vec<Value<'k>>, Error> {
         let fields = key.get(self.head_length()..).unwrap_or_default();

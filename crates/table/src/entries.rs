@@ -70,17 +70,16 @@ impl Columns for Fields<'_> {
 
 /// Appends the key of a record.
 pub(crate) fn write_key(table: &Table, record: &impl Columns, out: &mut Vec<u8>) -> Result<(), Error> {
-    Ok(table.primary().key(&values_of(table.primary(), record), out)?)
+    Ok(table.primary().key_of_each(&values_of(table.primary(), record), out)?)
 }
 
 /// The values of the parts of a tree; null where the record has none.
 fn values_of<'r>(tree: &Tree, record: &'r impl Columns) -> Values<'r> {
-    let values = tree.parts().iter().map(|part| record.column(part.column));
-    values.map(|value| value.map_or(Value::Null, Value::borrowed)).collect()
+    tree.parts().iter().map(|part| record.column(part.column).unwrap_or(&Value::Null)).collect()
 }
 
 /// The values of a key.
-type Values<'r> = SmallVec<[Value<'r>; 8]>;
+type Values<'r> = SmallVec<[&'r Value<'r>; 8]>;
 
 /// The key of a record with these values in its primary key.
 pub(crate) fn record_key(table: &Table, values: &[Value<'_>]) -> Result<Vec<u8>, Error> {
@@ -169,11 +168,11 @@ pub(crate) fn each_entry(
     let fields = index.covering().iter().filter_map(|id| Some((*id, record.column(*id)?)));
     begin_entry_value(primary_key, value);
     document::encode(table, fields, value)?;
-    let mut one = |values: &[Value<'_>], seen: Option<&mut Vec<Vec<u8>>>| -> Result<(), Error> {
+    let mut one = |values: &[&Value<'_>], seen: Option<&mut Vec<Vec<u8>>>| -> Result<(), Error> {
         let declared = values.get(..tree.declared()).unwrap_or(values);
-        let unique = index.is_unique() && !declared.contains(&Value::Null);
+        let unique = index.is_unique() && declared.iter().all(|value| **value != Value::Null);
         key.clear();
-        tree.key(if unique { declared } else { values }, key)?;
+        tree.key_of_each(if unique { declared } else { values }, key)?;
         if let Some(seen) = seen {
             // An element that is there twice has one entry.
             if seen.contains(key) {
@@ -190,9 +189,9 @@ pub(crate) fn each_entry(
     };
     let Some(number) = tree.parts().iter().position(|part| part.many) else { return one(&values, None) };
     // A list that is not there has no elements.
-    let Some(Value::List(elements)) = values.get(number).cloned() else { return Ok(()) };
+    let Some(Value::List(elements)) = values.get(number) else { return Ok(()) };
     let mut seen = Vec::with_capacity(elements.len());
-    for element in elements.into_iter().filter(|element| *element != Value::Null) {
+    for element in elements.iter().filter(|element| **element != Value::Null) {
         if let Some(place) = values.get_mut(number) {
             *place = element;
         }

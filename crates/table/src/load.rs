@@ -8,6 +8,7 @@ use std::thread;
 use keyloom_key::Value;
 use keyloom_schema::{Document, Table as Definition, Tree};
 use keyloom_store::{Batch, Fingerprint, Store};
+use smallvec::SmallVec;
 
 use crate::apply::Commits;
 use crate::catalog::Catalog;
@@ -17,7 +18,7 @@ use crate::entries::{self, Columns, Fields, Scratch};
 use crate::error::Error;
 use crate::fresh::{Fresh, is_empty, is_whole};
 use crate::keyed::Keyed;
-use crate::places::Places;
+use crate::places::{Places, check_count};
 use crate::sort::Sorter;
 use crate::table::Table;
 
@@ -301,11 +302,16 @@ impl<'t> Group<'t> {
         row: impl IntoIterator<Item = Value<'v>>,
     ) -> Result<(), Error> {
         let table = self.table;
-        let record = match &mut self.places {
-            Some(places) => places.record(table, row)?,
-            none => none.insert(Places::of(table, columns)?).record(table, row)?,
+        let places = match self.places.take() {
+            Some(places) => places,
+            None => Places::of(table, columns)?,
         };
-        self.add_record(&record, |payload| record.payload(payload))
+        let row: SmallVec<[Value<'v>; 8]> = row.into_iter().collect();
+        check_count(table.name(), columns, row.len())?;
+        let record = places.record(table, &row)?;
+        self.add_record(&record, |payload| record.payload(payload))?;
+        self.places = Some(places);
+        Ok(())
     }
 
     /// Adds a record whose values are of the table's types; `write` appends its payload.

@@ -4,16 +4,17 @@ use std::borrow::Cow;
 
 use keyloom_key::{Type, Value};
 use keyloom_schema::{Source, Table};
-use smallvec::{SmallVec, smallvec};
 
 use crate::entries::{self, Columns};
 use crate::error::Error;
 
-/// The columns that the values of a row are for, in the order of the values.
+/// The columns that the values of a row are for.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// Where each value goes: the first column is 0.
+    /// The column of each value: the first is 0.
     columns: Vec<usize>,
+    /// The value of each column, if it has one.
+    values: Vec<Option<usize>>,
 }
 
 impl Places {
@@ -33,30 +34,38 @@ impl Places {
         if let Some((_, lacking)) = all.find(|(place, column)| !column.nullable && !places.contains(place)) {
             return Err(lacking.missing().into());
         }
-        Ok(Self { columns: places })
+        let values =
+            (0..table.columns().len()).map(|column| places.iter().position(|place| *place == column));
+        Ok(Self { values: values.collect(), columns: places })
     }
 
-    /// A record of these values, each as its column keeps it.
-    pub(crate) fn record<'t, 'v>(
-        &self,
-        table: &'t Table,
-        row: impl IntoIterator<Item = Value<'v>>,
-    ) -> Result<Placed<'t, 'v>, Error> {
-        let mut values: SmallVec<[Option<Value<'v>>; 8]> = smallvec![None; table.columns().len()];
-        let mut row = row.into_iter();
-        for at in &self.columns {
-            let (Some(column), Some(place)) = (table.columns().get(*at), values.get_mut(*at)) else {
-                continue;
-            };
-            let value =
-                row.next().ok_or_else(|| wrong(&column.name, "a record has no value for it".into()))?;
-            *place = Some(if column.holds(&value) { value } else { column.coerce(value)? });
-        }
-        if row.next().is_some() {
-            let reason = format!("a record has more values than the {} columns", self.columns.len());
-            return Err(wrong(table.name(), reason.into()));
-        }
-        Ok(Placed { table, values })
+    /// A record of these values, each as its column keeps it. They are [as many](check_count) as the columns.
+    pub(crate) fn record<'a, 'v>(
+        &'a self,
+        table: &'a Table,
+        row: &'a [Value<'v>],
+    ) -> Result<Placed<'a, 'v>, Error> {
+        let columns = || self.columns.iter().filter_map(|at| table.columns().get(*at));
+        // Mostly values are of the right types, and nothing has to be made of them.
+        let values = if columns().zip(row).all(|(column, value)| column.holds(value)) {
+            Cow::Borrowed(row)
+        } else {
+            let kept = columns().zip(row).map(|(column, value)| column.coerce(value.clone()));
+            Cow::Owned(kept.collect::<Result<_, _>>()?)
+        };
+        Ok(Placed { table, places: self, values })
+    }
+}
+
+/// Refuses more or fewer values than there are columns.
+pub(crate) fn check_count<N: AsRef<str>>(table: &str, columns: &[N], values: usize) -> Result<(), Error> {
+    if values > columns.len() {
+        let reason = format!("a record has more values than the {} columns", columns.len());
+        return Err(wrong(table, reason.into()));
+    }
+    match columns.get(values) {
+        None => Ok(()),
+        Some(lacking) => Err(wrong(lacking.as_ref(), "a record has no value for it".into())),
     }
 }
 
@@ -66,10 +75,10 @@ fn wrong(field: &str, reason: Cow<'static, str>) -> Error {
 
 /// Values of the table's columns by their numbers, and of nothing else.
 #[derive(Debug)]
-pub(crate) struct Placed<'t, 'v> {
-    table: &'t Table,
-    /// The value of the first column, and so on.
-    values: SmallVec<[Option<Value<'v>>; 8]>,
+pub(crate) struct Placed<'a, 'v> {
+    table: &'a Table,
+    places: &'a Places,
+    values: Cow<'a, [Value<'v>]>,
 }
 
 impl Placed<'_, '_> {
@@ -92,6 +101,7 @@ impl Source for Placed<'_, '_> {
 
 impl Columns for Placed<'_, '_> {
     fn column(&self, number: u16) -> Option<&Value<'_>> {
-        self.values.get(usize::from(number).checked_sub(1)?)?.as_ref()
+        let value = self.places.values.get(usize::from(number).checked_sub(1)?)?;
+        self.values.get((*value)?)
     }
 }

@@ -13,7 +13,7 @@ use crate::change::{Change, When};
 use crate::database::{Database, WorkOut};
 use crate::entries;
 use crate::error::Error;
-use crate::places::Places;
+use crate::places::{Places, check_count};
 use crate::prepared::ByDefinition;
 use crate::staged::Recorded;
 use crate::table::Table;
@@ -69,11 +69,7 @@ impl<S: Store> Writer<S> {
     }
 
     async fn write(&self, row: Values<'_>, absent: bool) -> Result<Sequence, Error> {
-        if row.len() != self.columns.len() {
-            let reason = format!("{} values for the columns ({})", row.len(), self.columns.join(", "));
-            let field = self.table.name().to_owned();
-            return Err(keyloom_schema::Error::Value { field, reason: reason.into() }.into());
-        }
+        check_count(self.table.name(), &self.columns, row.len())?;
         let database = self.table.database();
         if database.commits() == Commits::Record {
             return self.table.apply(self.change(&row, absent)).await;
@@ -117,7 +113,7 @@ impl<S: Store> WorkOut<S> for Row<'_, '_, S> {
     ) -> Result<(Batch, Self::Outcome), Error> {
         let table = catalog.table(self.writer.table.name())?;
         let places = self.writer.places(catalog)?;
-        let record = places.record(table, self.row.iter().map(Value::borrowed))?;
+        let record = places.record(table, &self.row)?;
         let mut key = Vec::with_capacity(64);
         entries::write_key(table, &record, &mut key)?;
         // A record that nothing else depends on is written without a look at what it was.

@@ -82,18 +82,7 @@ impl KeyFormat for Native {
     }
 
     fn encode(&self, fields: &Fields, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<(), Error> {
-        let length = out.len();
-        let mut writer = Writer::new(out);
-        match write_row(fields, values, &mut writer) {
-            Ok(()) => {
-                writer.finish();
-                Ok(())
-            }
-            Err(error) => {
-                out.truncate(length);
-                Err(error)
-            }
-        }
+        self.encode_each(fields, values, out)
     }
 
     fn decode<'a>(&self, fields: &Fields, key: &'a [u8]) -> Result<Vec<Value<'a>>, Error> {
@@ -119,6 +108,36 @@ impl KeyFormat for Native {
 }
 
 impl Native {
+    /// Does what [`encode`](KeyFormat::encode) does with values that need not lie side by side.
+    ///
+    /// ```
+    /// use keyloom_key::{Fields, KeyFormat, Native, Value};
+    /// let fields: Fields = "str,i64:desc".parse()?;
+    /// let (number, user): (Value<'_>, Value<'_>) = (7_i64.into(), "U1".into());
+    /// let (mut key, mut the_same) = (Vec::new(), Vec::new());
+    /// Native.encode_each(&fields, [&user, &number], &mut key)?;
+    /// Native.encode(&fields, &[user, number], &mut the_same)?;
+    /// assert_eq!(key, the_same);
+    /// # Ok::<(), keyloom_key::Error>(())
+    /// ```
+    pub fn encode_each<'v, I>(&self, fields: &Fields, values: I, out: &mut Vec<u8>) -> Result<(), Error>
+    where
+        I: IntoIterator<Item = &'v Value<'v>, IntoIter: ExactSizeIterator>,
+    {
+        let length = out.len();
+        let mut writer = Writer::new(out);
+        match write_row(fields, values.into_iter(), &mut writer) {
+            Ok(()) => {
+                writer.finish();
+                Ok(())
+            }
+            Err(error) => {
+                out.truncate(length);
+                Err(error)
+            }
+        }
+    }
+
     /// How many bytes the first `count` fields of a key take.
     pub fn length(&self, fields: &Fields, count: usize, key: &[u8]) -> Result<usize, Error> {
         let mut reader = Reader::new(key);
@@ -204,7 +223,11 @@ fn check_fields(fields: &Fields, depth: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn write_row(fields: &Fields, values: &[Value<'_>], out: &mut Writer<'_>) -> Result<(), Error> {
+fn write_row<'v>(
+    fields: &Fields,
+    values: impl ExactSizeIterator<Item = &'v Value<'v>>,
+    out: &mut Writer<'_>,
+) -> Result<(), Error> {
     if values.len() > fields.len() {
         let reason = format!("{} values for {} fields ({fields})", values.len(), fields.len());
         return Err(Error::layout(Native.name(), reason));

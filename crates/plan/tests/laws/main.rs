@@ -13,14 +13,12 @@
 mod ask;
 mod world;
 
-use std::ops::Bound;
-
 use keyloom_key::Value;
 use keyloom_plan::{
-    Access, Class, Cursor, Error, Given, Order, Plan, Position, Query, Shortcut, Statistics, Template, plan,
-    route,
+    Access, Class, Cursor, Error, Order, Plan, Position, Query, Shortcut, Statistics, Template, plan, route,
 };
 use keyloom_schema::{Index, Predicate, Table};
+use keyloom_testkit::template::given_later;
 use proptest::prelude::*;
 
 use world::{Element, Entry, Row, entries, first_part};
@@ -172,46 +170,11 @@ fn check_route(table: &Table, known: &Statistics, query: &Query, allowed: &Plan)
     assert_eq!(words(route(table, known, query)), words(plan(table, known, query)));
 }
 
-/// A query with some of its values given later, and those values: of its conditions, every `each`th on one value.
-fn given_later(query: &Query, each: usize) -> (Template, Vec<Value<'static>>) {
-    let conditions = match &query.filter {
-        Predicate::And(all) => all.clone(),
-        one => vec![one.clone()],
-    };
-    let (mut given, mut values, mut rest) = (Vec::new(), Vec::new(), Predicate::all());
-    for (number, condition) in conditions.into_iter().enumerate() {
-        let mut later = |condition: Given, value: &Value<'static>| {
-            given.push(condition);
-            values.push(value.clone());
-        };
-        match &condition {
-            Predicate::In { field, values } if values.len() == 1 && number % each == 0 => {
-                later(Given::equal(field), &values[0]);
-            }
-            Predicate::Range { field, lower, upper } if number % each == 0 => {
-                match lower {
-                    Bound::Unbounded => {}
-                    Bound::Included(value) => later(Given::at_least(field), value),
-                    Bound::Excluded(value) => later(Given::greater(field), value),
-                }
-                match upper {
-                    // With no bound at all it still asks for a value.
-                    Bound::Unbounded if matches!(lower, Bound::Unbounded) => rest = rest.and(condition),
-                    Bound::Unbounded => {}
-                    Bound::Included(value) => later(Given::at_most(field), value),
-                    Bound::Excluded(value) => later(Given::less(field), value),
-                }
-            }
-            _ => rest = rest.and(condition),
-        }
-    }
-    (Template::new(Query { filter: rest, ..query.clone() }, given), values)
-}
-
 /// A query whose values are given later has the plan that it has with them.
 fn check_template(table: &Table, known: &Statistics, rows: &[Row], query: &Query) {
     for each in [1, 2] {
-        let (template, values) = given_later(query, each);
+        let (rest, given, values) = given_later(query, each);
+        let template = Template::new(rest, given);
         let bound = template.bind(values.iter().cloned()).unwrap();
         let planned = route(table, known, &bound).unwrap();
         check_rows(table, rows, &bound, &planned);

@@ -11,6 +11,7 @@ mod load;
 mod loader;
 mod placement;
 mod plain_index;
+mod prepared;
 mod regressions;
 mod reopened;
 mod rows;

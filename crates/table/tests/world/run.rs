@@ -1,6 +1,7 @@
 //! Runs a history on a real table and on the model, and compares them step by step.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Atomic};
 
@@ -8,8 +9,11 @@ use keyloom_key::{KeyFormat, Timestamp, Value};
 use keyloom_plan::{Access, Class, Order};
 use keyloom_schema::{Document, Tree};
 use keyloom_store::{Store, Wait};
-use keyloom_table::{Clock, Cursor, Database, Error, Examined, Match, PageLimits, Plan, Query, Table};
+use keyloom_table::{
+    Clock, Cursor, Database, Error, Examined, Match, PageLimits, Plan, Prepared, Query, Row, Table, Writer,
+};
 use keyloom_testkit::model::{Edit, Guard, Model, Refusal, Write};
+use keyloom_testkit::template::given_later;
 
 use super::steps::{Planned, Step, change, update};
 use super::{IndexSpec, TABLE, TableSpec, instant};
@@ -21,6 +25,9 @@ struct World<S: Store> {
     turn: usize,
     model: Model,
     clock: Arc<AtomicI64>,
+    /// Made once and used until the end, whatever becomes of the schema: by their columns and their words, for each handle.
+    writers: BTreeMap<(usize, Vec<String>), Writer<S>>,
+    prepared: BTreeMap<(usize, String), Prepared<S>>,
     /// What was answered, in words that do not depend on where keys lie.
     log: Vec<String>,
 }
@@ -49,7 +56,8 @@ impl<S: Store + Clone> World<S> {
         first.create_table(spec.build()).wait().unwrap();
         let databases = [first, open()];
         let model = Model::new(spec.build().build().unwrap());
-        Self { spec: spec.clone(), databases, turn: 0, model, clock, log: Vec::new() }
+        let (writers, prepared) = (BTreeMap::new(), BTreeMap::new());
+        Self { spec: spec.clone(), databases, turn: 0, model, clock, writers, prepared, log: Vec::new() }
     }
 
     fn now(&self) -> Timestamp {
@@ -91,11 +99,8 @@ impl<S: Store + Clone> World<S> {
         let before = self.model.clone();
         let expected = self.model.apply(&writes, self.now());
         let (real, expected) = match writes.as_slice() {
-            [Write { edit: Edit::Put(document), guard: None }] => {
-                (table.put(document.clone()).wait().map(|_| None), expected.map(|_| None))
-            }
-            [Write { edit: Edit::Put(document), guard: Some(Guard::Absent) }] => {
-                (table.insert(document.clone()).wait().map(|_| None), expected.map(|_| None))
+            [Write { edit: Edit::Put(document), guard: guard @ (None | Some(Guard::Absent)) }] => {
+                (self.put(document, guard.is_some()).map(|()| None), expected.map(|_| None))
             }
             [Write { edit: Edit::Update(key, steps), guard: None }] => {
                 (table.update(key.clone(), update(steps)).wait(), expected.map(|done| done[0].1.clone()))
@@ -110,6 +115,45 @@ impl<S: Store + Clone> World<S> {
         };
         let what = || format!("{writes:?} of {:?}", before.kept());
         self.agree(real.map(|done| shown(done.as_ref())), expected.map(|done| shown(done.as_ref())), what);
+    }
+
+    /// Puts a record by the names of its fields or, where all are declared, now and then by its columns.
+    fn put(&mut self, document: &Document, absent: bool) -> Result<(), Error> {
+        let declared = document.iter().all(|(name, _)| self.model.table().column(name).is_some());
+        if self.turn / 2 % 3 == 0 || !declared {
+            let (table, document) = (self.table(), document.clone());
+            return if absent { table.insert(document).wait() } else { table.put(document).wait() }.map(drop);
+        }
+        let columns: Vec<String> = document.iter().map(|(name, _)| name.to_owned()).collect();
+        let handle = (self.turn % 2, columns.clone());
+        if !self.writers.contains_key(&handle) {
+            self.writers.insert(handle.clone(), self.table().writer(columns)?);
+        }
+        let (writer, row) = (&self.writers[&handle], document.iter().map(|(_, value)| value.borrowed()));
+        if absent { writer.insert(row).wait() } else { writer.put(row).wait() }.map(drop)
+    }
+
+    /// A query whose values are given later answers what it answers with them.
+    fn ask_prepared(&mut self, query: &Query) {
+        for each in [1, 2] {
+            let (rest, given, values) = given_later(query, each);
+            let handle = (self.turn % 2, format!("{rest:?} {given:?}"));
+            let table = self.table();
+            let make = || table.prepare(rest, given);
+            let prepared = self.prepared.entry(handle).or_insert_with(make);
+            let bound = prepared.bind(values.iter().map(Value::borrowed)).unwrap();
+            let found = prepared.query(values.iter().map(Value::borrowed)).wait().unwrap();
+            let expected = table.query(&bound).wait().unwrap();
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{bound:?}");
+            let mut shown = Vec::new();
+            let visit = |row: &Row<'_>| {
+                shown.push(row.key()?.into_iter().map(Value::into_owned).collect::<Vec<_>>());
+                Ok(ControlFlow::Continue(()))
+            };
+            let examined = prepared.each(values.iter().map(Value::borrowed), visit).wait().unwrap();
+            let keys: Vec<_> = expected.records.iter().map(|record| record.key.clone()).collect();
+            assert_eq!(format!("{shown:?} {examined:?}"), format!("{keys:?} {:?}", expected.examined));
+        }
     }
 
     /// The table does what the model does, or refuses for one of its reasons.
@@ -215,6 +259,7 @@ impl<S: Store + Clone> World<S> {
             Err(Error::Plan(keyloom_plan::Error::Refused(_))) => assert_eq!(plan.class, Class::Scan),
             Err(error) => panic!("{error}"),
         }
+        self.ask_prepared(&allowed);
         let count = table.count(&allowed).wait().unwrap();
         assert_eq!(count, found.records.len() as u64, "the count of {}", query.filter);
         self.log.push(answer(&self.model, query, &found.records, now));
