@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as such")]
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::thread;
 
 use keyloom_key::Value;
@@ -24,16 +24,21 @@ fn row(number: i64, status: &str) -> [Value<'_>; 3] {
     ["U1".into(), number.into(), status.into()]
 }
 
+/// Two clients try the same record at the same moment, again and again: they set off together.
 #[test]
 fn of_writers_who_insert_one_record_one_does() {
+    const RECORDS: i64 = 20_000;
     let orders = orders(&MemoryStore::new());
     let writer = orders.writer(["user", "number", "status"]).unwrap();
-    let inserted = AtomicU64::new(0);
+    let (inserted, ready) = (AtomicI64::new(0), AtomicI64::new(0));
     thread::scope(|scope| {
-        for client in ["a", "b", "c", "d"] {
-            let (writer, inserted) = (&writer, &inserted);
-            scope.spawn(move || {
-                for number in 0..500 {
+        for client in ["a", "b"] {
+            scope.spawn(|| {
+                for number in 0..RECORDS {
+                    ready.fetch_add(1, Ordering::SeqCst);
+                    while ready.load(Ordering::SeqCst) < 2 * (number + 1) {
+                        thread::yield_now();
+                    }
                     match writer.insert(row(number, client)).wait() {
                         Ok(_) => drop(inserted.fetch_add(1, Ordering::Relaxed)),
                         Err(Error::Condition { .. }) => {}
@@ -43,9 +48,9 @@ fn of_writers_who_insert_one_record_one_does() {
             });
         }
     });
-    assert_eq!(inserted.into_inner(), 500);
+    assert_eq!(inserted.into_inner(), RECORDS);
     let verified = orders.database().verify("orders").wait().unwrap();
-    assert_eq!((verified.records, verified.differences.len()), (500, 0));
+    assert_eq!((verified.records, verified.differences.len()), (RECORDS.unsigned_abs(), 0));
 }
 
 #[test]
