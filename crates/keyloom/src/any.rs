@@ -134,6 +134,20 @@ impl Store for AnyStore {
         }
     }
 
+    async fn get_meanwhile<T: Send, W: Send>(
+        &self,
+        key: &[u8],
+        meanwhile: impl FnOnce() -> W + Send,
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> Result<(W, Option<T>), Error> {
+        match self {
+            #[cfg(feature = "lmdb")]
+            Self::Lmdb(store) => store.get_meanwhile(key, meanwhile, look).await,
+            // Others do not use the time.
+            other => Ok((meanwhile(), other.get(key, look).await?)),
+        }
+    }
+
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
         of!(self, store => store.commit(batch))
     }

@@ -137,6 +137,18 @@ impl<S: Store> Store for Layered<S> {
         capability
     }
 
+    async fn get_meanwhile<T: Send, W: Send>(
+        &self,
+        key: &[u8],
+        meanwhile: impl FnOnce() -> W + Send,
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> Result<(W, Option<T>), Error> {
+        match &self.front {
+            None => self.store.get_meanwhile(key, meanwhile, look).await,
+            Some(_) => Ok((meanwhile(), self.get(key, look).await?)),
+        }
+    }
+
     async fn commit(&self, batch: Batch) -> Result<Sequence, Error> {
         let Some(front) = &self.front else { return self.store.commit(batch).await };
         let pending = Pending::begin(front, &batch);

@@ -104,6 +104,24 @@ pub trait Store: Read {
     /// - Each commit has a greater sequence than the ones before it, an empty one too.
     fn commit(&self, batch: Batch) -> impl Future<Output = Result<Sequence, Error>> + Send;
 
+    /// Does what [`get`](Read::get) does, and `meanwhile` while the value may be on its way.
+    ///
+    /// A store need not use the time: then it is done first.
+    ///
+    /// # Behavior
+    /// - Calls `meanwhile` once, before `look`, and whether the key is there or not.
+    fn get_meanwhile<T: Send, W: Send>(
+        &self,
+        key: &[u8],
+        meanwhile: impl FnOnce() -> W + Send,
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> impl Future<Output = Result<(W, Option<T>), Error>> + Send {
+        async move {
+            let done = meanwhile();
+            Ok((done, self.get(key, look).await?))
+        }
+    }
+
     /// Waits until every commit that was acknowledged before the call survives the machine.
     ///
     /// Does nothing where commits do so anyway, or where nothing survives.

@@ -116,19 +116,27 @@ impl<S: Store> WorkOut<S> for Row<'_, '_, S> {
         let record = places.record(table, &self.row)?;
         let mut key = Vec::with_capacity(64);
         entries::write_key(table, &record, &mut key)?;
+        let add = || {
+            let mut writes = Batch::new();
+            add(table, &record, |out| record.payload(out), &key, &mut writes)?;
+            Ok::<_, Error>(writes)
+        };
         // A record that nothing else depends on is written without a look at what it was.
-        let blind = !self.absent && table.indexes().is_empty();
+        if !self.absent && table.indexes().is_empty() {
+            return Ok((add()?, ()));
+        }
         let unique = table.indexes().iter().any(Index::is_unique);
-        if unique || (!blind && database.store().get(&key, |_| ()).await?.is_some()) {
+        // What is written if nothing is there is made while the store looks.
+        let looked =
+            if unique { None } else { Some(database.store().get_meanwhile(&key, add, |_| ()).await?) };
+        let Some((writes, None)) = looked else {
             // What was there has entries that go, and others may be in the way.
             let (read, change) =
                 (Recorded::new(database.store()), self.writer.change(&self.row, self.absent));
             let applied =
                 Box::pin(apply(&read, table, &change, database.now_for(table), Commits::All)).await?;
             return Ok((read.require(applied.writes), ()));
-        }
-        let mut writes = Batch::new();
-        add(table, &record, |out| record.payload(out), &key, &mut writes)?;
-        Ok((if blind { writes } else { writes.require_absent(key) }, ()))
+        };
+        Ok((writes?.require_absent(key), ()))
     }
 }

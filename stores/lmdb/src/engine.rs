@@ -154,6 +154,23 @@ impl Engine {
         Ok(())
     }
 
+    /// Does what [`get`](Self::get) does, and `meanwhile` before the value is looked for to the end.
+    pub(crate) fn get_meanwhile<T, W>(
+        &self,
+        reading: &Reading,
+        key: &[u8],
+        meanwhile: impl FnOnce() -> W,
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<(W, Option<T>), Error> {
+        match self.tree(reading) {
+            Some(tree) if can_be(key) => {
+                let (done, sealed) = tree.get_meanwhile(key, meanwhile)?;
+                Ok((done, opened(key, sealed, look)?))
+            }
+            _ => Ok((meanwhile(), self.get(reading, key, look)?)),
+        }
+    }
+
     pub(crate) fn page(
         &self,
         reading: &Reading,

@@ -96,6 +96,8 @@ impl Map {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Root {
     page: u64,
+    /// How many levels the tree has. What is asked for ahead goes by it, and nothing else.
+    depth: usize,
     /// How many pages the file has.
     pages: u64,
 }
@@ -103,7 +105,8 @@ pub(crate) struct Root {
 impl Root {
     /// By what LMDB keeps of a table under its name, in a file of so many pages.
     pub(crate) fn of(table: &[u8], pages: u64) -> Option<Self> {
-        Some(Self { page: number(table, 40)?, pages })
+        let depth = table.get(6..)?.first_chunk().map(|depth| u16::from_le_bytes(*depth))?;
+        Some(Self { page: number(table, 40)?, depth: depth.into(), pages })
     }
 }
 
@@ -122,7 +125,36 @@ impl<'t> Tree<'t> {
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&'t [u8]>, Error> {
-        let Some(mut page) = self.top()? else { return Ok(None) };
+        match self.top()? {
+            None => Ok(None),
+            Some(top) => self.find(top, key),
+        }
+    }
+
+    /// Does what [`get`](Self::get) does, and `meanwhile` while the leaf is on its way from memory.
+    pub(crate) fn get_meanwhile<W>(
+        &self,
+        key: &[u8],
+        meanwhile: impl FnOnce() -> W,
+    ) -> Result<(W, Option<&'t [u8]>), Error> {
+        let Some(mut page) = self.top()? else { return Ok((meanwhile(), None)) };
+        for _ in 2..self.root.depth.min(DEEPEST) {
+            if !page.is_leaf {
+                page = self.page(page.child(page.towards(key)?)?)?;
+            }
+        }
+        if page.is_leaf {
+            return Ok((meanwhile(), self.find(page, key)?));
+        }
+        let leaf = page.child(page.towards(key)?)?;
+        prefetch::fetch_all(self.bytes(leaf, PAGE)?);
+        let done = meanwhile();
+        Ok((done, self.find(self.page(leaf)?, key)?))
+    }
+
+    /// The value of a key that is below a page, if it is anywhere.
+    #[inline]
+    fn find(&self, mut page: Page<'t>, key: &[u8]) -> Result<Option<&'t [u8]>, Error> {
         for _ in 0..DEEPEST {
             if page.is_leaf {
                 return page.search(0, key)?.value(self, &page);

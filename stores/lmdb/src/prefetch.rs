@@ -37,6 +37,12 @@ pub(crate) fn fetch<T>(what: &[T]) {
     }
 }
 
+/// Asks for all of what will be read somewhere, in some time.
+#[inline]
+pub(crate) fn fetch_all(what: &[u8]) {
+    what.chunks(LINE).for_each(|line| fetch_line(line.as_ptr()));
+}
+
 /// Asks for the line that this is in.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "the hint is an instruction of the processor")]

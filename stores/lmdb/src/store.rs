@@ -380,6 +380,18 @@ impl Store for LmdbStore {
         }
     }
 
+    fn get_meanwhile<T: Send, W: Send>(
+        &self,
+        key: &[u8],
+        meanwhile: impl FnOnce() -> W + Send,
+        look: impl FnOnce(&[u8]) -> T + Send,
+    ) -> impl Future<Output = Result<(W, Option<T>), Error>> + Send {
+        ready(self.look(|engine, reading, view| match view {
+            None => engine.get_meanwhile(reading, key, meanwhile, look),
+            Some(view) => view.get_meanwhile(engine, reading, key, meanwhile, look),
+        }))
+    }
+
     async fn flush(&self) -> Result<(), Error> {
         match &self.shared.buffer {
             Some(buffer) if buffer.promise() == Promise::Memory => self.drain().await,

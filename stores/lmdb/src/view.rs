@@ -40,6 +40,22 @@ impl View {
         engine.get(reading, key, look)
     }
 
+    /// Does what [`get`](Self::get) does, and `meanwhile` before the value is looked for to the end.
+    pub(crate) fn get_meanwhile<T, W>(
+        &self,
+        engine: &Engine,
+        reading: &Reading,
+        key: &[u8],
+        meanwhile: impl FnOnce() -> W,
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<(W, Option<T>), Error> {
+        let hash = hash(key);
+        if self.generations().any(|generation| generation.read().get(key, hash, self.time).is_some()) {
+            return Ok((meanwhile(), self.get(engine, reading, key, look)?));
+        }
+        engine.get_meanwhile(reading, key, meanwhile, look)
+    }
+
     pub(crate) fn get_many<K: AsRef<[u8]>>(
         &self,
         engine: &Engine,

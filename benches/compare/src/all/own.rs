@@ -7,7 +7,7 @@ use keyloom::MemoryStore;
 use keyloom::lmdb::{LmdbStore, Options};
 use keyloom::redb::RedbStore;
 use keyloom::store::{Durability, Store};
-use keyloom_workload::{Error, Keyloom, Order, Questions, Reads as _, Tally, Work, Writes as _, write_with};
+use keyloom_workload::{Error, Keyloom, Order, Questions, Reads as _, Tally, Work, write_with};
 
 use super::peer::{Fingerprint, Peer, Promise};
 

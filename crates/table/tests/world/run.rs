@@ -120,7 +120,7 @@ impl<S: Store + Clone> World<S> {
     /// Puts a record by the names of its fields or, where all are declared, now and then by its columns.
     fn put(&mut self, document: &Document, absent: bool) -> Result<(), Error> {
         let declared = document.iter().all(|(name, _)| self.model.table().column(name).is_some());
-        if self.turn / 2 % 3 == 0 || !declared {
+        if (self.turn / 2).is_multiple_of(3) || !declared {
             let (table, document) = (self.table(), document.clone());
             return if absent { table.insert(document).wait() } else { table.put(document).wait() }.map(drop);
         }

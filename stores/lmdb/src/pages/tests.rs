@@ -52,7 +52,9 @@ fn compare(store: &LmdbStore, keys: &[Vec<u8>]) {
         }
     }
     for key in keys {
-        assert_eq!(tree.get(key).unwrap(), engine.data.get(&reading.txn, key).unwrap());
+        let value = engine.data.get(&reading.txn, key).unwrap();
+        assert_eq!(tree.get(key).unwrap(), value);
+        assert_eq!(tree.get_meanwhile(key, || 7).unwrap(), (7, value));
     }
     let mut found = vec![None; keys.len()];
     let look = |number: usize, value| {
@@ -187,6 +189,7 @@ proptest! {
         }
         for key in &keys {
             let _ = tree.get(key).map(|value| value.map(<[u8]>::to_vec));
+            let _ = tree.get_meanwhile(key, || ()).map(|(_, value)| value.map(<[u8]>::to_vec));
         }
         let _ = tree.get_many(&keys, |_, _| Ok(()));
     }
