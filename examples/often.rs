@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let writer = readings.writer(["device", "at", "celsius"])?;
     for at in 0..1_000_i64 {
         let device = if at % 2 == 0 { "attic" } else { "cellar" };
-        writer.insert([device.into(), at.into(), (18.0 + f64::from(i16::try_from(at % 7)?)).into()]).wait()?;
+        let celsius = 18.0 + f64::from(i16::try_from(at % 7)?);
+        writer.insert([device.into(), at.into(), celsius.into()]).wait()?;
     }
 
     // The plan is made once; only the two bounds of its span are made of the values.

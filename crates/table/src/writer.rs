@@ -74,7 +74,7 @@ impl<S: Store> Writer<S> {
         if database.commits() == Commits::Record {
             return self.table.apply(self.change(&row, absent)).await;
         }
-        let (sequence, ()) = database.commit_worked_out(&Row { writer: self, row, absent }).await?;
+        let (sequence, ()) = database.commit_worked_out(&Write { writer: self, row, absent }).await?;
         Ok(sequence)
     }
 
@@ -96,14 +96,14 @@ impl<S: Store> Writer<S> {
 type Values<'v> = SmallVec<[Value<'v>; 8]>;
 
 /// A record that is to be written.
-struct Row<'w, 'v, S> {
+struct Write<'w, 'v, S> {
     writer: &'w Writer<S>,
     row: Values<'v>,
     /// Whether it is to be new.
     absent: bool,
 }
 
-impl<S: Store> WorkOut<S> for Row<'_, '_, S> {
+impl<S: Store> WorkOut<S> for Write<'_, '_, S> {
     type Outcome = ();
 
     async fn work_out(
