@@ -6,8 +6,7 @@ use std::time::Duration;
 use keyloom::MemoryStore;
 use keyloom_workload::allocated::{self, Counting};
 use keyloom_workload::{
-    Keyloom, Layout, Order, Questions, Reads as _, Shop, Tally, Times, Work, Writes as _, count, seed,
-    write_with,
+    Keyloom, Layout, Order, Questions, Reads as _, Shop, Tally, Times, Work, count, seed, write_with,
 };
 
 #[global_allocator]
