@@ -167,10 +167,7 @@ impl Run<'_> {
             for (at, times) in times.iter_mut().enumerate() {
                 let orders = loaded.new_orders(count);
                 let keyloom = loaded.held(at)?;
-                times.run(|| {
-                    write_with(clients, keyloom, &orders)?;
-                    keyloom.finish()
-                })?;
+                times.run(|| write_with(clients, keyloom, &orders))?;
             }
             if Instant::now() > end {
                 break;
