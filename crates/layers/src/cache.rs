@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use keyloom_key::Span;
+use keyloom_store::bloom::hash;
 use keyloom_store::{Direction, Limits};
 use quick_cache::{Equivalent, sync};
 
-use crate::bloom::hash;
 use crate::layers::CacheOptions;
 use crate::lengths::{Lengths, Told};
 use crate::rows::Rows;

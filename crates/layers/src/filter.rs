@@ -10,9 +10,9 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use keyloom_key::Span;
+use keyloom_store::bloom::{Bloom, hash};
 use keyloom_store::{Direction, Error, Limits, Read};
 
-use crate::bloom::{Bloom, hash};
 use crate::layers::FilterOptions;
 
 /// How many keys come in at a time.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use keyloom_key::Span;
+use keyloom_store::bloom::hash;
 use keyloom_store::{Direction, Error, Limits, Page, Read};
 
-use crate::bloom::hash;
 use crate::cache::{Cache, Cached};
 use crate::filter::Filter;
 use crate::format::{Format, MARK};

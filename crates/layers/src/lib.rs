@@ -49,7 +49,6 @@
 
 #![forbid(unsafe_code)]
 
-mod bloom;
 mod cache;
 mod compression;
 mod filter;

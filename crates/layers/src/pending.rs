@@ -1,8 +1,8 @@
 //! A commit on its way: what the filter and the cache were told of it, and have to be told when it ends.
 
+use keyloom_store::bloom::hash;
 use keyloom_store::{Batch, Error};
 
-use crate::bloom::hash;
 use crate::cache::Marked;
 use crate::filter::Lane;
 use crate::front::Front;

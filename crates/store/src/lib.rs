@@ -26,13 +26,15 @@
 //! beyond the least is its [`Capability`]; the testkit's behaviour suite picks its cases by it. What a commit promises
 //! when it returns is its [`Durability`]. An [`Overlay`] reads writes that are not committed yet as if they were.
 //! What several stores need below is here too: [`check`] for conditions, [`Aging`] for snapshots, [`Registry`] for files
-//! that a process must not open twice, [`sealed`] for values with checksums, [`Thread`] for threads that are waited for.
+//! that a process must not open twice, [`sealed`] for values with checksums, [`bloom`] for keys that are not there,
+//! [`Thread`] for threads that are waited for.
 
 #![forbid(unsafe_code)]
 
 mod aging;
 mod batch;
 mod blocking;
+pub mod bloom;
 mod capability;
 mod check;
 mod durability;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_key::Span;
+use keyloom_store::bloom::hash;
 use keyloom_store::{Direction, Limits, Page};
 use proptest::prelude::*;
 
 use super::{Cache, Cached, Marked, shared};
-use crate::bloom::hash;
 use crate::layers::CacheOptions;
 use crate::rows::{Copied, Rows};
 use crate::slots::Note;

@@ -1,9 +1,9 @@
 //! How a filter fills, step by step.
 
+use keyloom_store::bloom::hash;
 use keyloom_store::{Batch, MemoryStore, Store, Wait};
 
 use super::Filter;
-use crate::bloom::hash;
 use crate::layers::FilterOptions;
 
 fn key(number: u32) -> [u8; 4] {
