@@ -8,6 +8,7 @@
 //!
 //! A transaction sees its own writes by it, and a store that buffers commits sees what it has not written yet.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 use std::iter::Peekable;
@@ -128,12 +129,12 @@ pub fn scan_over<'a>(
     mut below: impl FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
 ) -> Result<Page, Error> {
     let mut merge = Merge::new(ahead, hidden, span, direction, limits, look);
-    let mut left = span.clone();
+    let mut left = Cow::Borrowed(span);
     loop {
         let page = below(&left, merge.below, &mut |key, value| merge.row(key, value))?;
         match merge.turn(page) {
             ControlFlow::Break(page) => return Ok(page),
-            ControlFlow::Continue(rest) => left = rest,
+            ControlFlow::Continue(rest) => left = Cow::Owned(rest),
         }
     }
 }
@@ -197,13 +198,13 @@ impl<R: Read> Read for Overlaid<'_, R> {
     ) -> Result<Page, Error> {
         let ahead = self.overlay.ahead(span, direction);
         let mut merge = Merge::new(ahead, self.overlay.len(), span, direction, limits, look);
-        let mut left = span.clone();
+        let mut left = Cow::Borrowed(span);
         loop {
             let below = merge.below;
             let page = self.below.scan(&left, direction, below, |key, value| merge.row(key, value)).await?;
             match merge.turn(page) {
                 ControlFlow::Break(page) => return Ok(page),
-                ControlFlow::Continue(rest) => left = rest,
+                ControlFlow::Continue(rest) => left = Cow::Owned(rest),
             }
         }
     }
