@@ -24,12 +24,14 @@ pub struct Options {
     ///
     /// Then a filter or a cache may stand in front of it: all that is written is written by this store and its clones.
     pub exclusive: bool,
+    /// What is kept in memory to know of keys that they are not in the file; `None` if nothing is.
+    pub filter: Option<FilterOptions>,
     /// How long a snapshot can be read. While it can, the file keeps every page that it can see, and grows.
     pub max_snapshot_age: Duration,
 }
 
 impl Default for Options {
-    /// One tebibyte, 1,024 readers, five seconds to wait; synced, with a log; shared; snapshots of a minute.
+    /// One tebibyte, 1,024 readers, five seconds to wait; synced, with a log; shared; a filter; snapshots of a minute.
     fn default() -> Self {
         Self {
             map_size: 1 << 40,
@@ -38,6 +40,7 @@ impl Default for Options {
             durability: Durability::Synced,
             log: Some(LogOptions::default()),
             exclusive: false,
+            filter: Some(FilterOptions::default()),
             max_snapshot_age: Duration::from_secs(60),
         }
     }
@@ -58,5 +61,22 @@ impl Default for LogOptions {
     /// 600,000 writes, 96 MiB, one second.
     fn default() -> Self {
         Self { entries: 600_000, bytes: 96 << 20, interval: Duration::from_secs(1) }
+    }
+}
+
+/// A filter of the file's keys, ten bits each: inserts of new records, and gets of threads that often find nothing, need
+/// not look in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilterOptions {
+    /// The most bytes of memory that it may take. A file with more keys than fit has none.
+    pub bytes: usize,
+    /// How many gets and inserts have to find nothing before it is begun. Those that follow fill it.
+    pub after: usize,
+}
+
+impl Default for FilterOptions {
+    /// 32 MiB, which is 26 million keys, after 1,000.
+    fn default() -> Self {
+        Self { bytes: 32 << 20, after: 1_000 }
     }
 }

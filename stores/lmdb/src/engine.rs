@@ -10,10 +10,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
 use keyloom_key::Span;
+use keyloom_store::bloom::{Bloom, hash};
 use keyloom_store::{Direction, Error, Limits, Look, Now, Page, Sequence, sealed};
 
 use crate::config::Options;
 use crate::error::{engine, file};
+use crate::filter::{Adding, Filter};
+use crate::habit;
 use crate::log::Salts;
 use crate::pages::{Map, Root, Tree};
 use crate::parked::Parked;
@@ -45,6 +48,7 @@ pub(crate) struct Engine {
     /// Where the file is in memory, if its pages can be read without LMDB.
     pub(crate) map: Option<Map>,
     newest: Arc<Newest>,
+    filter: Option<Arc<Filter>>,
     pub(crate) parked: Arc<Parked>,
 }
 
@@ -53,6 +57,16 @@ pub(crate) struct Reading {
     pub(crate) txn: RoTxn<'static, WithoutTls>,
     /// Where the rows are, if they can be read without LMDB.
     pub(crate) root: Option<Root>,
+    /// Which keys there are at the most, if that is known.
+    keys: Option<Arc<Bloom>>,
+}
+
+impl Reading {
+    /// Whether it is known that there is no key with this hash.
+    #[inline]
+    pub(crate) fn lacks(&self, hash: u64) -> bool {
+        self.keys.as_ref().is_some_and(|keys| !keys.may_contain(hash))
+    }
 }
 
 /// The newest of LMDB's transactions whose sequence was looked up, so that it need not be again.
@@ -83,7 +97,8 @@ impl Engine {
         let table = names.get(&txn, DATA.as_bytes()).map_err(engine)?;
         let map = table.and_then(|table| Map::around(table, env.stat().page_size, path));
         txn.commit().map_err(engine)?;
-        Ok(Self { env, data, meta, names, map, newest: Arc::default(), parked: Arc::default() })
+        let filter = options.filter.map(|options| Arc::new(Filter::new(options)));
+        Ok(Self { env, data, meta, names, map, newest: Arc::default(), filter, parked: Arc::default() })
     }
 
     /// The newest state that is in the file. Who has read it may [park](Parked::put) it.
@@ -108,7 +123,23 @@ impl Engine {
                 Root::of(table, last.saturating_add(1))
             }
         };
-        Ok(Reading { txn, root })
+        let keys = self.filter.as_ref().and_then(|filter| filter.keys(txn.id()));
+        Ok(Reading { txn, root, keys })
+    }
+
+    /// Notes that a key was not there.
+    fn missed(&self, reading: &Reading) {
+        if let (Some(filter), Some(tree)) = (&self.filter, self.tree(reading))
+            && filter.missed()
+            && reading.txn.id() == self.env.info().last_txn_id
+        {
+            filter.fill(&tree, reading.txn.id());
+        }
+    }
+
+    /// Begins a transaction that says which keys it puts.
+    pub(crate) fn adding(&self, txn: &RoTxn<'_>) -> Option<Adding<'_>> {
+        self.filter.as_ref().map(|filter| filter.adding(txn.id()))
     }
 
     /// The rows of a reading, if they can be read without LMDB.
@@ -126,10 +157,16 @@ impl Engine {
         if !can_be(key) {
             return Ok(None);
         }
+        let lacks = habit::expects_nothing() && reading.lacks(hash(key));
         let sealed = match self.tree(reading) {
+            _ if lacks => None,
             Some(tree) => tree.get(key)?,
             None => self.data.get(&reading.txn, key).map_err(engine)?,
         };
+        habit::found(sealed.is_some());
+        if sealed.is_none() && !lacks {
+            self.missed(reading);
+        }
         opened(key, sealed, look)
     }
 
@@ -154,17 +191,23 @@ impl Engine {
         Ok(())
     }
 
-    /// Does what [`get`](Self::get) does, and `meanwhile` before the value is looked for to the end.
+    /// Does what [`get`](Self::get) does, and `meanwhile` before the value is looked for to the end. The key has this hash,
+    /// and is expected not to be there.
     pub(crate) fn get_meanwhile<T, W>(
         &self,
         reading: &Reading,
         key: &[u8],
+        hash: u64,
         meanwhile: impl FnOnce() -> W,
         look: impl FnOnce(&[u8]) -> T,
     ) -> Result<(W, Option<T>), Error> {
         match self.tree(reading) {
+            _ if reading.lacks(hash) => Ok((meanwhile(), None)),
             Some(tree) if can_be(key) => {
                 let (done, sealed) = tree.get_meanwhile(key, meanwhile)?;
+                if sealed.is_none() {
+                    self.missed(reading);
+                }
                 Ok((done, opened(key, sealed, look)?))
             }
             _ => Ok((meanwhile(), self.get(reading, key, look)?)),

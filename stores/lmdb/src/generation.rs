@@ -20,8 +20,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hashbrown::HashTable;
 use keyloom_key::Span;
+use keyloom_store::bloom::hash;
 use keyloom_store::{Batch, Direction, Sequence};
-use twox_hash::XxHash3_64;
 
 use crate::arena::{Arena, Place};
 use crate::prefetch::fetch;
@@ -270,11 +270,6 @@ impl Rows {
     pub(crate) fn get(&self, key: &[u8], hash: u64, time: Sequence) -> Option<Option<&[u8]>> {
         self.at(self.keys.get(self.number(key, hash)?)?, time)
     }
-}
-
-/// The hash by which a key is found.
-pub(crate) fn hash(key: &[u8]) -> u64 {
-    XxHash3_64::oneshot(key)
 }
 
 /// The part of a hash that is kept.

@@ -34,7 +34,9 @@ mod config;
 mod copy;
 mod engine;
 mod error;
+mod filter;
 mod generation;
+mod habit;
 mod lock;
 mod log;
 mod logger;
@@ -50,7 +52,7 @@ mod transaction;
 mod view;
 mod writer;
 
-pub use config::{LogOptions, Options};
+pub use config::{FilterOptions, LogOptions, Options};
 pub use copy::Compacted;
 pub use snapshot::LmdbSnapshot;
 pub use store::{LmdbStore, MAX_KEY};

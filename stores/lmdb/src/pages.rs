@@ -96,7 +96,9 @@ impl Map {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Root {
     page: u64,
-    /// How many levels the tree has. What is asked for ahead goes by it, and nothing else.
+    /// How many rows the tree has.
+    entries: u64,
+    /// How many levels it has. What is asked for ahead goes by it, and nothing else.
     depth: usize,
     /// How many pages the file has.
     pages: u64,
@@ -106,7 +108,7 @@ impl Root {
     /// By what LMDB keeps of a table under its name, in a file of so many pages.
     pub(crate) fn of(table: &[u8], pages: u64) -> Option<Self> {
         let depth = table.get(6..)?.first_chunk().map(|depth| u16::from_le_bytes(*depth))?;
-        Some(Self { page: number(table, 40)?, depth: depth.into(), pages })
+        Some(Self { page: number(table, 40)?, entries: number(table, 32)?, depth: depth.into(), pages })
     }
 }
 
@@ -122,6 +124,11 @@ impl<'t> Tree<'t> {
     /// The tree with a root that the transaction has been asked for.
     pub(crate) fn new(map: Map, root: Root, _: &'t RoTxn<'_>) -> Self {
         Self { map, root, txn: PhantomData }
+    }
+
+    /// How many rows it has.
+    pub(crate) fn entries(&self) -> u64 {
+        self.root.entries
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&'t [u8]>, Error> {

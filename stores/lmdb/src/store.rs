@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use keyloom_key::Span;
+use keyloom_store::bloom::hash;
 use keyloom_store::{
     Batch, Capability, Direction, Durability, Error, Limits, Page, Read, Registry, Sequence, Store, Thread,
 };
@@ -386,9 +387,10 @@ impl Store for LmdbStore {
         meanwhile: impl FnOnce() -> W + Send,
         look: impl FnOnce(&[u8]) -> T + Send,
     ) -> impl Future<Output = Result<(W, Option<T>), Error>> + Send {
+        let hash = hash(key);
         ready(self.look(|engine, reading, view| match view {
-            None => engine.get_meanwhile(reading, key, meanwhile, look),
-            Some(view) => view.get_meanwhile(engine, reading, key, meanwhile, look),
+            None => engine.get_meanwhile(reading, key, hash, meanwhile, look),
+            Some(view) => view.get_meanwhile(engine, reading, key, hash, meanwhile, look),
         }))
     }
 

@@ -7,12 +7,15 @@ use keyloom_store::{Error, Sequence, sealed};
 
 use crate::engine::{Engine, SALTS, SEQUENCE};
 use crate::error::engine;
+use crate::filter::Adding;
 use crate::log::Salts;
 
 /// Writes that become visible, and durable, as one.
 pub(crate) struct Transaction<'a> {
     engine: &'a Engine,
     txn: RwTxn<'a>,
+    /// The keys that it puts.
+    adding: Option<Adding<'a>>,
     /// No key is greater. Empty if there is none.
     last: Vec<u8>,
 }
@@ -21,7 +24,7 @@ impl<'a> Transaction<'a> {
     pub(crate) fn begin(open: &'a Engine) -> Result<Self, Error> {
         let txn = open.env.write_txn().map_err(engine)?;
         let last = open.data.last(&txn).map_err(engine)?.map(|(key, _)| key.to_vec()).unwrap_or_default();
-        Ok(Self { engine: open, txn, last })
+        Ok(Self { engine: open, adding: open.adding(&txn), txn, last })
     }
 
     /// Puts values, or deletes keys that have none, one after the other.
@@ -29,6 +32,12 @@ impl<'a> Transaction<'a> {
         &mut self,
         writes: impl Iterator<Item = (&'w [u8], Option<&'w [u8]>)>,
     ) -> Result<(), Error> {
+        let adding = &self.adding;
+        let writes = writes.inspect(|(key, value)| {
+            if let (Some(adding), Some(_)) = (adding, value) {
+                adding.add(key);
+            }
+        });
         let mut writes = writes.peekable();
         while let Some((key, value)) = writes.next() {
             match value {
@@ -72,7 +81,9 @@ impl<'a> Transaction<'a> {
                 Error::Unknown(format!("the root of the file could not be written: {error}").into())
             }
             _ => engine(error),
-        })
+        })?;
+        self.adding.into_iter().for_each(Adding::committed);
+        Ok(())
     }
 }
 

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use keyloom_key::Span;
+use keyloom_store::bloom::hash;
 use keyloom_store::{Direction, Error, Limits, Look, Page, Sequence, scan_over};
 use smallvec::SmallVec;
 
 use crate::engine::{Engine, Reading};
-use crate::generation::{Generation, hash};
+use crate::generation::Generation;
 
 /// Commits that are not in the file, up to one of them.
 #[derive(Debug)]
@@ -46,14 +47,14 @@ impl View {
         engine: &Engine,
         reading: &Reading,
         key: &[u8],
+        hash: u64,
         meanwhile: impl FnOnce() -> W,
         look: impl FnOnce(&[u8]) -> T,
     ) -> Result<(W, Option<T>), Error> {
-        let hash = hash(key);
         if self.generations().any(|generation| generation.read().get(key, hash, self.time).is_some()) {
             return Ok((meanwhile(), self.get(engine, reading, key, look)?));
         }
-        engine.get_meanwhile(reading, key, meanwhile, look)
+        engine.get_meanwhile(reading, key, hash, meanwhile, look)
     }
 
     pub(crate) fn get_many<K: AsRef<[u8]>>(

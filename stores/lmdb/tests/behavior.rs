@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use keyloom_lmdb::{LmdbStore, LogOptions, Options};
+use keyloom_lmdb::{FilterOptions, LmdbStore, LogOptions, Options};
 use keyloom_store::Durability;
 use keyloom_testkit::behavior::{self, cases, snapshots, trials};
 
@@ -32,10 +32,13 @@ fn main() -> ExitCode {
     let (entries, interval) = (4, Duration::from_millis(50));
     let log = Some(LogOptions { entries, interval, ..LogOptions::default() });
     let narrow = Options { durability: Durability::Buffered { entries, interval }, ..synced };
+    let filter = Some(FilterOptions { after: 0, ..FilterOptions::default() });
     let ways = [
         ("lmdb", synced),
         ("lmdb, written", Options { durability: Durability::Written, ..synced }),
         ("lmdb, without a log", plain),
+        ("lmdb, with a filter at once", Options { filter, ..plain }),
+        ("lmdb, narrow log, with a filter at once", Options { filter, log, ..synced }),
         ("lmdb, buffered", buffered),
         ("lmdb, buffered without a log", Options { log: None, ..buffered }),
         ("lmdb, narrow buffer", narrow),

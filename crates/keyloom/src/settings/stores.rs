@@ -3,7 +3,7 @@
 use keyloom_store::Durability;
 use keyloom_table::Error;
 
-use super::{Preset, Settings, WriteBuffer, refused};
+use super::{Filter, Preset, Settings, WriteBuffer, refused};
 use crate::Location;
 
 impl Settings {
@@ -57,9 +57,14 @@ impl Settings {
     /// How a file is opened. With a filter or a cache, by this process alone.
     #[cfg(feature = "lmdb")]
     pub fn lmdb(self) -> keyloom_lmdb::Options {
-        use keyloom_lmdb::{LogOptions, Options};
+        use keyloom_lmdb::{FilterOptions, LogOptions, Options};
         let settings = self.effective();
         let layers = settings.layers();
+        let filter = match (self.filter, layers.filter) {
+            // One is enough, and none if that is said. A preset says it of the layer only.
+            (Some(Filter::Off), _) | (_, Some(_)) => None,
+            _ => Some(FilterOptions::default()),
+        };
         let log = LogOptions::default();
         let log = match settings.write_buffer {
             None => log,
@@ -70,6 +75,7 @@ impl Settings {
             durability: settings.promise(),
             log: Some(log),
             exclusive: layers.filter.is_some() || layers.cache.is_some(),
+            filter,
             ..Options::default()
         }
     }

@@ -141,6 +141,10 @@ fn files_are_opened_so() {
             && options("cache=1MB").exclusive
             && options("filter=on").exclusive
     );
+    // One filter is enough, and none if that is said; a preset for writes leaves the file its own.
+    assert!(write.filter.is_some() && options("cache=1MB").filter.is_some());
+    assert!(options("filter=on").filter.is_none() && options("preset=balanced").filter.is_none());
+    assert!(options("filter=off").filter.is_none());
     let buffered = options("durability=buffered&write_buffer=50").durability;
     assert!(matches!(buffered, Durability::Buffered { entries: 50, .. }));
     let log = options("write_buffer=8MiB").log.unwrap();

@@ -1,0 +1,200 @@
+//! Which keys the file does not have.
+//!
+//! Most inserts are of keys that are not there, and to look for one takes longer than all else that an insert does: its
+//! leaf is in no cache. A [`Bloom`] filter of the file's keys says so without a look. It is begun when gets have found
+//! nothing often enough, and filled by those that go on to do so, some keys each: whoever does not ask for what is not
+//! there pays nothing.
+//!
+//! It is never asked about a state of the file that it does not know. The states that it knows are LMDB's transactions
+//! `from..=until`, and it has every key of each: what was there when it was begun has come in by the scan, and every
+//! transaction of this process adds the keys that it puts before it commits. A transaction of another process is not in
+//! there: then it is begun anew.
+
+use std::ops::Bound;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use keyloom_store::bloom::{Bloom, hash};
+use keyloom_store::{Direction, Error};
+
+use crate::config::FilterOptions;
+use crate::pages::Tree;
+
+/// How many keys come in at a time.
+const PAGE: usize = 128;
+
+/// The filter of a file's keys, or what there is of it.
+#[derive(Debug)]
+pub(crate) struct Filter {
+    options: FilterOptions,
+    /// How many gets have to find nothing before it is filled: none if this is negative.
+    patience: AtomicI64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    known: Option<Known>,
+    /// Whether a transaction is on its way that adds its keys.
+    is_written: bool,
+    /// How often it was given up.
+    given_up: u32,
+}
+
+/// Keys of the file.
+#[derive(Debug)]
+struct Known {
+    keys: Arc<Bloom>,
+    /// The last key that has come in, while not all have.
+    filled: Option<Vec<u8>>,
+    /// While it is being filled, the state that it was begun in; then the first that it has all keys of.
+    from: usize,
+    until: usize,
+}
+
+/// The right to add keys, for the transaction that is on its way.
+#[derive(Debug)]
+pub(crate) struct Adding<'a> {
+    filter: &'a Filter,
+    keys: Option<Arc<Bloom>>,
+    transaction: usize,
+}
+
+impl Filter {
+    pub(crate) fn new(options: FilterOptions) -> Self {
+        let patience = i64::try_from(options.after).unwrap_or(i64::MAX);
+        Self { options, patience: AtomicI64::new(patience), state: Mutex::default() }
+    }
+
+    // A panic while the lock is held leaves the state whole: it is only changed by steps that cannot fail.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The keys of the file as this transaction left it, and perhaps more; `None` if they are not known.
+    pub(crate) fn keys(&self, transaction: usize) -> Option<Arc<Bloom>> {
+        let state = self.lock();
+        let known = state.known.as_ref().filter(|known| known.filled.is_none())?;
+        (known.from..=known.until).contains(&transaction).then(|| Arc::clone(&known.keys))
+    }
+
+    /// Notes that a get has found nothing. Returns whether some more keys should [come in](Self::fill).
+    pub(crate) fn missed(&self) -> bool {
+        self.patience.load(Ordering::Relaxed) <= 0 || self.patience.fetch_sub(1, Ordering::Relaxed) <= 1
+    }
+
+    /// Takes in some more keys of the file as the last transaction left it; begins if there is nothing yet.
+    pub(crate) fn fill(&self, tree: &Tree<'_>, last: usize) {
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            // One is enough.
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let is_written = state.is_written;
+        let filled = match &mut state.known {
+            // What is on its way does not add its keys to one that is begun now, or is just being committed.
+            None if is_written => return,
+            Some(known) if known.until < last && is_written => return,
+            // It is another process's.
+            Some(known) if known.until < last => None,
+            Some(known) => known.fill(tree).ok(),
+            none => self.capacity(tree.entries()).map(|keys| *none = Some(Known::new(keys, last))),
+        };
+        match (filled, &state.known) {
+            (None, _) => self.give_up(&mut state),
+            (Some(()), Some(known)) if known.is_overfull() => state.known = None,
+            _ => {}
+        }
+    }
+
+    /// Forgets all, and is begun later each time: others write too, or there are more keys than fit, or damaged pages.
+    fn give_up(&self, state: &mut State) {
+        state.known = None;
+        state.given_up = (state.given_up + 1).min(16);
+        let patience = i64::try_from(self.options.after.max(1)).unwrap_or(i64::MAX);
+        self.patience.store(patience.saturating_mul(1 << state.given_up), Ordering::Relaxed);
+    }
+
+    /// How many keys the filter of a file with so many is for: as many again may come, if they fit. `None` if it has too
+    /// many already.
+    fn capacity(&self, entries: u64) -> Option<usize> {
+        let (entries, most) = (usize::try_from(entries).ok()?, Bloom::capacity_of(self.options.bytes));
+        (entries <= most).then(|| entries.saturating_mul(2).max(1_024).min(most))
+    }
+
+    /// Begins a transaction that adds the keys that it puts.
+    pub(crate) fn adding(&self, transaction: usize) -> Adding<'_> {
+        let mut state = self.lock();
+        if state.known.as_ref().is_some_and(|known| known.until + 1 != transaction) {
+            // There was one of another process.
+            self.give_up(&mut state);
+        }
+        let keys = state.known.as_ref().map(|known| Arc::clone(&known.keys));
+        state.is_written = true;
+        Adding { filter: self, keys, transaction }
+    }
+}
+
+impl Known {
+    fn new(capacity: usize, transaction: usize) -> Self {
+        let keys = Arc::new(Bloom::new(capacity));
+        Self { keys, filled: Some(Vec::new()), from: transaction, until: transaction }
+    }
+
+    /// Takes in the keys that come next.
+    fn fill(&mut self, tree: &Tree<'_>) -> Result<(), Error> {
+        let Some(filled) = &mut self.filled else { return Ok(()) };
+        let from = if filled.is_empty() { Bound::Unbounded } else { Bound::Excluded(filled.as_slice()) };
+        let mut last = None;
+        let mut rows = tree.rows(from, Bound::Unbounded, Direction::Forward)?;
+        for row in rows.by_ref().take(PAGE) {
+            let (key, _) = row?;
+            self.keys.insert(hash(key));
+            last = Some(key);
+        }
+        match last {
+            Some(last) => {
+                filled.clear();
+                filled.extend_from_slice(last);
+            }
+            None => (self.filled, self.from) = (None, self.until),
+        }
+        Ok(())
+    }
+
+    /// Whether it has so many keys that it says too often that one may be there.
+    fn is_overfull(&self) -> bool {
+        self.keys.keys() > self.keys.capacity()
+    }
+}
+
+impl Adding<'_> {
+    /// Adds a key that is put.
+    pub(crate) fn add(&self, key: &[u8]) {
+        if let Some(keys) = &self.keys {
+            keys.insert(hash(key));
+        }
+    }
+
+    /// The transaction is committed.
+    pub(crate) fn committed(self) {
+        let mut state = self.filter.lock();
+        // If there is one, it has the keys: none is begun while a transaction is on its way.
+        if let Some(known) = &mut state.known {
+            known.until = self.transaction;
+            if known.is_overfull() {
+                state.known = None;
+            }
+        }
+    }
+}
+
+impl Drop for Adding<'_> {
+    fn drop(&mut self) {
+        self.filter.lock().is_written = false;
+    }
+}
+
+#[cfg(test)]
+mod tests;
