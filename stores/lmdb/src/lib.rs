@@ -21,7 +21,7 @@
 //! commit ─┘              └─→ memory ─→ writer thread, many at once and sorted ─→ write transaction ─→ sync
 //! ```
 //!
-//! A commit that comes alone, or that is large, goes into the file by itself. So does every commit where there is no
+//! A commit that is synced and comes alone, or that is large, goes into the file by itself. So does every commit where there is no
 //! [log](Options::log): the writer thread takes all that wait and gives them one sync. With
 //! [`Durability::Buffered`](keyloom_store::Durability::Buffered) a commit is answered when it is in memory, and its log is
 //! synced soon; without a log the file is.

@@ -26,7 +26,7 @@ use crate::transaction::Transaction;
 const GROUP: usize = 1_024;
 /// The part of a commit's time that the next one may wait for others to share its sync.
 pub(crate) const PATIENCE: u32 = 8;
-/// A commit that comes alone, so long after the one before it, goes into the file itself: a log would only be in its way.
+/// A commit that comes alone, so long after the one before it, is synced in the file itself: a log would only be in its way.
 const LONE: Duration = Duration::from_millis(20);
 /// How often to look whether another process waits for its turn.
 const GLANCE: Duration = Duration::from_millis(10);
@@ -202,8 +202,8 @@ impl Writer {
         let (lone, now) = (group.len() == 1, Instant::now());
         let quiet = shift.alone.is_none_or(|last| now.duration_since(last) > LONE);
         let gathering = self.buffer.as_ref().filter(|Gathering { buffer, .. }| {
-            let waits = matches!(buffer.promise(), Promise::Synced | Promise::Written);
-            let straight = shift.turn.is_none() && lone && quiet && waits;
+            // What only has to be written is soonest in the log.
+            let straight = shift.turn.is_none() && lone && quiet && buffer.promise() == Promise::Synced;
             !straight && !group.iter().any(|commit| buffer.is_large(&commit.batch))
         });
         let begun = gathering.map_or(Ok(false), |gathering| self.begin_turn(shift, gathering));
