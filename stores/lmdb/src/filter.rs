@@ -27,7 +27,7 @@ const PAGE: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Filter {
     options: FilterOptions,
-    /// How many gets have to find nothing before it is filled: none if this is negative.
+    /// How many gets have still to find nothing before it is filled.
     patience: AtomicI64,
     state: Mutex<State>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Filter {
 #[derive(Debug, Default)]
 struct State {
     known: Option<Known>,
-    /// Whether a transaction is on its way that adds its keys.
+    /// Whether a transaction is on its way. It adds its keys to what there was when it began.
     is_written: bool,
     /// How often it was given up.
     given_up: u32,
@@ -93,10 +93,11 @@ impl Filter {
         };
         let is_written = state.is_written;
         let filled = match &mut state.known {
-            // What is on its way does not add its keys to one that is begun now, or is just being committed.
+            // What is on its way would not add its keys to one that is begun now.
             None if is_written => return,
+            // It is just being committed.
             Some(known) if known.until < last && is_written => return,
-            // It is another process's.
+            // Another process has written.
             Some(known) if known.until < last => None,
             Some(known) => known.fill(tree).ok(),
             none => self.capacity(tree.entries()).map(|keys| *none = Some(Known::new(keys, last))),

@@ -25,3 +25,6 @@ pub(crate) fn found(is_there: bool) {
     let misses = MISSES.get();
     MISSES.set(if is_there { misses.saturating_sub(1) } else { misses.saturating_add(MISS).min(MOST) });
 }
+
+#[cfg(test)]
+mod tests;
