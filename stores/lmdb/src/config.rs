@@ -70,7 +70,7 @@ impl Default for LogOptions {
 pub struct FilterOptions {
     /// The most bytes of memory that it may take. A file with more keys than fit has none.
     pub bytes: usize,
-    /// How many gets and inserts have to find nothing before it is begun. Those that follow fill it.
+    /// How many gets and inserts have to find nothing before it is begun. The thread that writes fills it.
     pub after: usize,
 }
 

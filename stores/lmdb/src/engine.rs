@@ -128,12 +128,29 @@ impl Engine {
     }
 
     /// Notes that a key was not there.
-    fn missed(&self, reading: &Reading) {
-        if let (Some(filter), Some(tree)) = (&self.filter, self.tree(reading))
-            && filter.missed()
-            && reading.txn.id() == self.env.info().last_txn_id
-        {
-            filter.fill(&tree, reading.txn.id());
+    fn missed(&self) {
+        if let Some(filter) = &self.filter {
+            filter.missed();
+        }
+    }
+
+    /// Whether keys should [come into the filter](Self::fill).
+    pub(crate) fn is_filling(&self) -> bool {
+        let filter = self.filter.as_ref().filter(|_| self.map.is_some());
+        filter.is_some_and(|filter| filter.is_wanted(self.env.info().last_txn_id))
+    }
+
+    /// Takes some keys of the file into the filter. Only the thread that writes does.
+    pub(crate) fn fill(&self) {
+        if let Some(filter) = &self.filter {
+            match self.read() {
+                Ok(reading) => match self.tree(&reading) {
+                    Some(tree) => filter.fill(&tree, reading.txn.id()),
+                    None => filter.put_off(),
+                },
+                // Whoever reads is told.
+                Err(_) => filter.put_off(),
+            }
         }
     }
 
@@ -165,7 +182,7 @@ impl Engine {
         };
         habit::found(sealed.is_some());
         if sealed.is_none() && !lacks {
-            self.missed(reading);
+            self.missed();
         }
         opened(key, sealed, look)
     }
@@ -206,7 +223,7 @@ impl Engine {
             Some(tree) if can_be(key) => {
                 let (done, sealed) = tree.get_meanwhile(key, meanwhile)?;
                 if sealed.is_none() {
-                    self.missed(reading);
+                    self.missed();
                 }
                 Ok((done, opened(key, sealed, look)?))
             }

@@ -2,17 +2,17 @@
 //!
 //! Most inserts are of keys that are not there, and to look for one takes longer than all else that an insert does: its
 //! leaf is in no cache. A [`Bloom`] filter of the file's keys says so without a look. It is begun when gets have found
-//! nothing often enough, and filled by those that go on to do so, some keys each: whoever does not ask for what is not
-//! there pays nothing.
+//! nothing often enough, and filled by the thread that writes when it has nothing else to do: whoever does not ask for what
+//! is not there pays nothing.
 //!
 //! It is never asked about a state of the file that it does not know. The states that it knows are LMDB's transactions
 //! `from..=until`, and it has every key of each: what was there when it was begun has come in by the scan, and every
 //! transaction of this process adds the keys that it puts before it commits. A transaction of another process is not in
-//! there: then it is begun anew.
+//! there: then it is begun anew. One thread fills it and writes, so neither comes between the other's steps.
 
 use std::ops::Bound;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keyloom_store::bloom::{Bloom, hash};
 use keyloom_store::{Direction, Error};
@@ -21,13 +21,13 @@ use crate::config::FilterOptions;
 use crate::pages::Tree;
 
 /// How many keys come in at a time.
-const PAGE: usize = 128;
+const PAGE: usize = if cfg!(test) { 128 } else { 4_096 };
 
 /// The filter of a file's keys, or what there is of it.
 #[derive(Debug)]
 pub(crate) struct Filter {
     options: FilterOptions,
-    /// How many gets have still to find nothing before it is filled.
+    /// How many gets have still to find nothing before it is begun.
     patience: AtomicI64,
     state: Mutex<State>,
 }
@@ -35,8 +35,6 @@ pub(crate) struct Filter {
 #[derive(Debug, Default)]
 struct State {
     known: Option<Known>,
-    /// Whether a transaction is on its way. It adds its keys to what there was when it began.
-    is_written: bool,
     /// How often it was given up.
     given_up: u32,
 }
@@ -52,7 +50,7 @@ struct Known {
     until: usize,
 }
 
-/// The right to add keys, for the transaction that is on its way.
+/// What a transaction adds the keys to that it puts.
 #[derive(Debug)]
 pub(crate) struct Adding<'a> {
     filter: &'a Filter,
@@ -78,38 +76,49 @@ impl Filter {
         (known.from..=known.until).contains(&transaction).then(|| Arc::clone(&known.keys))
     }
 
-    /// Notes that a get has found nothing. Returns whether some more keys should [come in](Self::fill).
-    pub(crate) fn missed(&self) -> bool {
-        self.patience.load(Ordering::Relaxed) <= 0 || self.patience.fetch_sub(1, Ordering::Relaxed) <= 1
+    /// Notes that a get has found nothing.
+    pub(crate) fn missed(&self) {
+        if self.patience.load(Ordering::Relaxed) > 0 {
+            self.patience.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it should be [filled](Self::fill) where this is the last transaction.
+    pub(crate) fn is_wanted(&self, last: usize) -> bool {
+        let is_lacking = |known: &Known| known.filled.is_some() || known.until < last;
+        self.patience.load(Ordering::Relaxed) <= 0 && self.lock().known.as_ref().is_none_or(is_lacking)
     }
 
     /// Takes in some more keys of the file as the last transaction left it; begins if there is nothing yet.
     pub(crate) fn fill(&self, tree: &Tree<'_>, last: usize) {
-        let mut state = match self.state.try_lock() {
-            Ok(state) => state,
-            Err(TryLockError::Poisoned(state)) => state.into_inner(),
-            // One is enough.
-            Err(TryLockError::WouldBlock) => return,
-        };
-        let is_written = state.is_written;
-        let filled = match &mut state.known {
-            // What is on its way would not add its keys to one that is begun now.
-            None if is_written => return,
-            // It is just being committed.
-            Some(known) if known.until < last && is_written => return,
-            // Another process has written.
-            Some(known) if known.until < last => None,
-            Some(known) => known.fill(tree).ok(),
-            none => self.capacity(tree.entries()).map(|keys| *none = Some(Known::new(keys, last))),
-        };
-        match (filled, &state.known) {
-            (None, _) => self.give_up(&mut state),
-            (Some(()), Some(known)) if known.is_overfull() => state.known = None,
-            _ => {}
+        let mut state = self.lock();
+        if state.known.is_none() {
+            let capacity = self.capacity(tree.entries());
+            state.known = capacity.map(|capacity| Known::new(capacity, last));
         }
+        // There are more keys than fit, or another process has written.
+        let Some(known) = state.known.as_ref().filter(|known| known.until >= last) else {
+            return self.give_up(&mut state);
+        };
+        let Known { keys, filled: Some(filled), .. } = known else { return };
+        let (keys, filled) = (Arc::clone(keys), filled.clone());
+        // Nobody waits for what may have to come from the disk.
+        drop(state);
+        let filled = fill(&keys, filled, tree);
+        let mut state = self.lock();
+        match (filled, &mut state.known) {
+            (Ok(filled), Some(known)) => known.came_in(filled),
+            // Whoever reads what is damaged is told; here another time will do.
+            _ => self.give_up(&mut state),
+        }
+        state.make_room();
     }
 
-    /// Forgets all, and is begun later each time: others write too, or there are more keys than fit, or damaged pages.
+    /// Waits longer before it is begun again.
+    pub(crate) fn put_off(&self) {
+        self.give_up(&mut self.lock());
+    }
+
     fn give_up(&self, state: &mut State) {
         state.known = None;
         state.given_up = (state.given_up + 1).min(16);
@@ -132,8 +141,14 @@ impl Filter {
             self.give_up(&mut state);
         }
         let keys = state.known.as_ref().map(|known| Arc::clone(&known.keys));
-        state.is_written = true;
         Adding { filter: self, keys, transaction }
+    }
+}
+
+impl State {
+    /// Has it begun anew if it has so many keys that it says too often that one may be there.
+    fn make_room(&mut self) {
+        self.known.take_if(|known| known.keys.keys() > known.keys.capacity());
     }
 }
 
@@ -143,31 +158,29 @@ impl Known {
         Self { keys, filled: Some(Vec::new()), from: transaction, until: transaction }
     }
 
-    /// Takes in the keys that come next.
-    fn fill(&mut self, tree: &Tree<'_>) -> Result<(), Error> {
-        let Some(filled) = &mut self.filled else { return Ok(()) };
-        let from = if filled.is_empty() { Bound::Unbounded } else { Bound::Excluded(filled.as_slice()) };
-        let mut last = None;
-        let mut rows = tree.rows(from, Bound::Unbounded, Direction::Forward)?;
-        for row in rows.by_ref().take(PAGE) {
-            let (key, _) = row?;
-            self.keys.insert(hash(key));
-            last = Some(key);
+    /// Keys have come in, up to this one or all.
+    fn came_in(&mut self, filled: Option<Vec<u8>>) {
+        if filled.is_none() {
+            self.from = self.until;
         }
-        match last {
-            Some(last) => {
-                filled.clear();
-                filled.extend_from_slice(last);
-            }
-            None => (self.filled, self.from) = (None, self.until),
-        }
-        Ok(())
+        self.filled = filled;
     }
+}
 
-    /// Whether it has so many keys that it says too often that one may be there.
-    fn is_overfull(&self) -> bool {
-        self.keys.keys() > self.keys.capacity()
+/// Takes in the keys behind this one, and returns the last; `None` if there are no more.
+fn fill(keys: &Bloom, mut filled: Vec<u8>, tree: &Tree<'_>) -> Result<Option<Vec<u8>>, Error> {
+    let from = if filled.is_empty() { Bound::Unbounded } else { Bound::Excluded(filled.as_slice()) };
+    let mut last = None;
+    for row in tree.rows(from, Bound::Unbounded, Direction::Forward)?.take(PAGE) {
+        let (key, _) = row?;
+        keys.insert(hash(key));
+        last = Some(key);
     }
+    Ok(last.map(|last| {
+        filled.clear();
+        filled.extend_from_slice(last);
+        filled
+    }))
 }
 
 impl Adding<'_> {
@@ -184,16 +197,8 @@ impl Adding<'_> {
         // If there is one, it has the keys: none is begun while a transaction is on its way.
         if let Some(known) = &mut state.known {
             known.until = self.transaction;
-            if known.is_overfull() {
-                state.known = None;
-            }
         }
-    }
-}
-
-impl Drop for Adding<'_> {
-    fn drop(&mut self) {
-        self.filter.lock().is_written = false;
+        state.make_room();
     }
 }
 

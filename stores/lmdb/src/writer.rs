@@ -136,6 +136,7 @@ impl Writer {
         let mut shift = Shift::default();
         loop {
             let wait = match &shift.turn {
+                _ if self.engine.is_filling() => Duration::ZERO,
                 None => self.snapshots.pause().min(self.engine.parked.pause()),
                 Some(Turn { due, .. }) => due.saturating_duration_since(Instant::now()).min(GLANCE),
             };
@@ -146,6 +147,11 @@ impl Writer {
             }
             match request {
                 Ok(Request::Parked) => {}
+                Err(RecvTimeoutError::Timeout)
+                    if self.engine.is_filling() && (shift.turn.is_none() || !self.is_time(&mut shift)) =>
+                {
+                    self.engine.fill();
+                }
                 Err(RecvTimeoutError::Timeout) if !self.is_time(&mut shift) => {
                     if let (Some(Gathering { buffer, .. }), Some(_)) = (&self.buffer, &shift.turn) {
                         buffer.sort();
