@@ -15,7 +15,7 @@ mod world;
 use std::time::Duration;
 
 use keyloom_layers::{CacheOptions, Compression, FilterOptions, Layered, Layers};
-use keyloom_lmdb::{FilterOptions, LmdbStore, Options};
+use keyloom_lmdb::{LmdbStore, Options};
 use keyloom_store::{Durability, MemoryStore, Wait};
 use keyloom_testkit::Weak;
 use proptest::prelude::*;
@@ -39,7 +39,7 @@ fn config(usual: u32) -> ProptestConfig {
 fn lmdb(durability: Durability) -> LmdbStore {
     let folder = tempfile::tempdir().unwrap();
     // Begun at once: there are few keys.
-    let filter = Some(FilterOptions { after: 0, ..FilterOptions::default() });
+    let filter = Some(keyloom_lmdb::FilterOptions { after: 0, ..Default::default() });
     // The folder goes at once, the file when it is closed: nothing is left behind.
     LmdbStore::open_with(folder.path().join("test.klm"), Options { durability, filter, ..Options::default() })
         .unwrap()
