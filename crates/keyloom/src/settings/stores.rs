@@ -3,7 +3,7 @@
 use keyloom_store::Durability;
 use keyloom_table::Error;
 
-use super::{Filter, Preset, Settings, WriteBuffer, refused};
+use super::{Preset, Settings, WriteBuffer, refused};
 use crate::Location;
 
 impl Settings {
@@ -57,6 +57,7 @@ impl Settings {
     /// How a file is opened. With a filter or a cache, by this process alone.
     #[cfg(feature = "lmdb")]
     pub fn lmdb(self) -> keyloom_lmdb::Options {
+        use super::Filter;
         use keyloom_lmdb::{FilterOptions, LogOptions, Options};
         let settings = self.effective();
         let layers = settings.layers();
