@@ -20,10 +20,11 @@ use crate::error::Error;
 /// assert_eq!(one.with_scale(2).as_deref(), Some("1.00"));
 /// # Ok::<(), keyloom_key::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Decimal {
     // coefficient × 10^exponent, without trailing zeros; zero is 0 × 10^0.
-    coefficient: i128,
+    // The coefficient is big-endian bytes: as a number it would make every value, of whatever kind, half as large again.
+    coefficient: [u8; 16],
     exponent: i16,
 }
 
@@ -36,7 +37,7 @@ pub(crate) const POINT_MAX: i32 = 126;
 
 impl Decimal {
     /// Zero.
-    pub const ZERO: Self = Self { coefficient: 0, exponent: 0 };
+    pub const ZERO: Self = Self { coefficient: [0; 16], exponent: 0 };
 
     /// `coefficient` × 10^`exponent`, if it has at most 38 digits and is within range.
     pub fn new(coefficient: i128, exponent: i32) -> Option<Self> {
@@ -53,12 +54,12 @@ impl Decimal {
         if digits > MAX_DIGITS || !(POINT_MIN..=POINT_MAX).contains(&point) {
             return None;
         }
-        Some(Self { coefficient, exponent: i16::try_from(exponent).ok()? })
+        Some(Self { coefficient: coefficient.to_be_bytes(), exponent: i16::try_from(exponent).ok()? })
     }
 
     /// The significant digits as an integer, without trailing zeros.
     pub fn coefficient(self) -> i128 {
-        self.coefficient
+        i128::from_be_bytes(self.coefficient)
     }
 
     /// The power of ten that [`coefficient`](Self::coefficient) is multiplied with.
@@ -68,7 +69,7 @@ impl Decimal {
 
     /// How many significant digits there are; zero has none.
     pub fn digits(self) -> u32 {
-        self.coefficient.unsigned_abs().checked_ilog10().map_or(0, |log| log + 1)
+        self.coefficient().unsigned_abs().checked_ilog10().map_or(0, |log| log + 1)
     }
 
     /// Where the point stands when the number is written as `0.d…` × 10^point.
@@ -78,21 +79,21 @@ impl Decimal {
 
     /// The number times 10^`scale`, if that is an integer of 38 digits at most.
     pub fn scaled(self, scale: u32) -> Option<i128> {
-        if self.coefficient == 0 {
+        if self.coefficient() == 0 {
             return Some(0);
         }
         let shift = u32::try_from(self.exponent().checked_add(i32::try_from(scale).ok()?)?).ok()?;
         if shift + self.digits() > MAX_DIGITS {
             return None;
         }
-        self.coefficient.checked_mul(10_i128.checked_pow(shift)?)
+        self.coefficient().checked_mul(10_i128.checked_pow(shift)?)
     }
 
     /// The number as text with exactly `scale` digits after the point, if it has no more than that.
     pub fn with_scale(self, scale: u32) -> Option<String> {
         let shift = u32::try_from(self.exponent().checked_add(i32::try_from(scale).ok()?)?).ok()?;
-        let mut text = self.coefficient.unsigned_abs().to_string();
-        if self.coefficient != 0 {
+        let mut text = self.coefficient().unsigned_abs().to_string();
+        if self.coefficient() != 0 {
             text.extend(std::iter::repeat_n('0', usize::try_from(shift).ok()?));
         }
         let scale = usize::try_from(scale).ok()?;
@@ -102,10 +103,17 @@ impl Decimal {
         if scale > 0 {
             text.insert(text.len() - scale, '.');
         }
-        if self.coefficient < 0 {
+        if self.coefficient() < 0 {
             text.insert(0, '-');
         }
         Some(text)
+    }
+}
+
+impl fmt::Debug for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (coefficient, exponent) = (self.coefficient(), self.exponent);
+        f.debug_struct("Decimal").field("coefficient", &coefficient).field("exponent", &exponent).finish()
     }
 }
 
@@ -129,9 +137,9 @@ impl PartialOrd for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        let sign = self.coefficient.signum();
-        if sign != other.coefficient.signum() || sign == 0 {
-            return self.coefficient.cmp(&other.coefficient);
+        let sign = self.coefficient().signum();
+        if sign != other.coefficient().signum() || sign == 0 {
+            return self.coefficient().cmp(&other.coefficient());
         }
         // Same sign: the point decides, then the digits with their first ones aligned.
         let magnitude = self.point().cmp(&other.point()).then_with(|| self.aligned().cmp(&other.aligned()));
@@ -142,7 +150,7 @@ impl Ord for Decimal {
 impl Decimal {
     /// The digits with zeros behind them up to 38.
     fn aligned(self) -> u128 {
-        self.coefficient.unsigned_abs() * 10_u128.pow(MAX_DIGITS - self.digits())
+        self.coefficient().unsigned_abs() * 10_u128.pow(MAX_DIGITS - self.digits())
     }
 }
 
@@ -216,6 +224,6 @@ impl fmt::Display for Decimal {
         {
             return f.write_str(&text);
         }
-        write!(f, "{}e{exponent}", self.coefficient)
+        write!(f, "{}e{exponent}", self.coefficient())
     }
 }

@@ -11,8 +11,10 @@ use crate::time::{Date, Duration, Timestamp};
 /// One value of a key or a document. Text and bytes are borrowed from what was read where its bytes allow it.
 ///
 /// Narrower numbers convert: `Value::from(7_i16)` is `Value::Int(7)`.
+// The kind has a word of its own: a value is moved by words, and one whose first word was written in parts is waited for.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[repr(u64)]
 pub enum Value<'a> {
     /// No value.
     Null,

@@ -32,12 +32,12 @@ impl std::fmt::Debug for Row<'_> {
 
 impl<'a> Row<'a> {
     /// A record of a table by its key and value in the store.
-    #[inline]
+    #[inline(always)]
     pub fn record(table: &'a Table, key: &'a [u8], payload: &'a [u8]) -> Result<Self, Error> {
         Self::new(table, table.primary(), key, key, payload, true)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         table: &'a Table,
         tree: &'a Tree,
@@ -85,8 +85,14 @@ impl<'a> Row<'a> {
     /// The value of the column with this [number](keyloom_schema::Column::id); null if the record has none.
     ///
     /// For those who read many rows: a name has to be looked for in each.
-    #[inline]
+    #[inline(always)]
     pub fn get_by_id(&self, id: u16) -> Result<Value<'_>, Error> {
+        // What is made here need not be moved, and a value that was just written in parts is slow to move.
+        if let Ok(Some(field)) = self.payload.find(id)
+            && let Some(value) = field.plain()
+        {
+            return Ok(value);
+        }
         self.declared(id, || self.table.column_by_id(id).map(|column| column.name.as_str()))
             .map_err(Error::Schema)
     }
@@ -123,7 +129,6 @@ impl<'a> Row<'a> {
     }
 
     /// The value of the column with this number, and `name` if it must be asked for.
-    #[inline]
     fn declared<'n>(
         &self,
         id: u16,

@@ -435,7 +435,7 @@ impl Search {
             page.ask_for(self.low.midpoint(middle));
             page.ask_for(middle.midpoint(self.high));
         }
-        match page.key(middle).ok_or_else(out)?.cmp(key) {
+        match compare(page.key(middle).ok_or_else(out)?, key) {
             Ordering::Less => self.low = middle + 1,
             Ordering::Greater => self.high = middle,
             Ordering::Equal => *self = Self { low: middle, high: middle, is_there: true },
@@ -599,6 +599,22 @@ impl<'t> Iterator for Rows<'t, '_> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.row().transpose()
+    }
+}
+
+/// How two keys compare: eight bytes at a time, because they differ soon, and a call would take longer.
+#[inline]
+fn compare(one: &[u8], other: &[u8]) -> Ordering {
+    let ((ones, one), (others, other)) = (one.as_chunks::<8>(), other.as_chunks::<8>());
+    for (one, other) in ones.iter().zip(others) {
+        if one != other {
+            return u64::from_be_bytes(*one).cmp(&u64::from_be_bytes(*other));
+        }
+    }
+    match ones.len().cmp(&others.len()) {
+        Ordering::Equal => one.cmp(other),
+        Ordering::Less => one.cmp(others.get(ones.len()..).unwrap_or_default().as_flattened()),
+        Ordering::Greater => ones.get(others.len()..).unwrap_or_default().as_flattened().cmp(other),
     }
 }
 

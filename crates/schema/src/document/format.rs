@@ -24,7 +24,6 @@ use super::value;
 use crate::error::Error;
 
 pub(super) const VERSION: u8 = 0x01;
-pub(super) const VERSION_BITS: u8 = 0x0F;
 pub(super) const WIDTH_BITS: u8 = 0x30;
 pub(super) const NAMED: u8 = 0x40;
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use keyloom_key::Value;
 
-use super::format::{NAMED, VERSION, VERSION_BITS, WIDTH_BITS, Width};
+use super::format::{NAMED, VERSION, WIDTH_BITS, Width};
 use super::{Document, FieldRef, Names, value};
 use crate::error::Error;
 
@@ -27,37 +27,63 @@ pub struct Payload<'a> {
 }
 
 const CUT_OFF: &str = "the record ends within its tables";
+const NO_VERSION: &str = "is no version of a record that this program reads";
 const NOT_IN_ORDER: &str = "fields that are not in order, each once";
+
+/// Why bytes are no record, before anyone is told.
+#[derive(Debug, Clone, Copy)]
+struct Damage {
+    at: usize,
+    what: &'static str,
+    /// The first byte, if that is it.
+    head: Option<u8>,
+}
+
+impl Damage {
+    #[cold]
+    fn told(self) -> Error {
+        match self.head {
+            Some(head) => Error::bytes(self.at, format!("{head:02X} {}", self.what)),
+            None => Error::bytes(self.at, self.what),
+        }
+    }
+}
 
 impl<'a> Payload<'a> {
     /// A view of these bytes, which must be all of one record.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
-        let cut = || Error::bytes(bytes.len(), CUT_OFF);
-        let (&head, rest) = bytes.split_first().ok_or_else(cut)?;
-        if head & VERSION_BITS != VERSION || head & !(VERSION_BITS | WIDTH_BITS | NAMED) != 0 {
-            return Err(Error::bytes(
-                0,
-                format!("{head:02X} is no version of a record that this program reads"),
-            ));
+        Self::parse(bytes).map_err(Damage::told)
+    }
+
+    // What is wrong is told elsewhere: without that this is short, and what it finds need not be moved.
+    #[inline(always)]
+    fn parse(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let cut = Damage { at: bytes.len(), what: CUT_OFF, head: None };
+        let at_head = |what| Damage { at: 0, what, head: None };
+        let (&head, rest) = bytes.split_first().ok_or(cut)?;
+        if head & !(WIDTH_BITS | NAMED) != VERSION {
+            return Err(Damage { head: Some(head), ..at_head(NO_VERSION) });
         }
-        let width = Width::from_head(head).ok_or_else(|| Error::bytes(0, "tables of no known width"))?;
-        let (declared_len, declared, mut rest) = table(rest, width, 2 + width.bytes()).ok_or_else(cut)?;
+        let width = Width::from_head(head).ok_or(at_head("tables of no known width"))?;
+        let (declared_len, declared, mut rest) = table(rest, width, 2 + width.bytes()).ok_or(cut)?;
         let (mut undeclared_len, mut undeclared): (usize, &[u8]) = (0, &[]);
         if head & NAMED != 0 {
-            (undeclared_len, undeclared, rest) = table(rest, width, 2 * width.bytes()).ok_or_else(cut)?;
+            (undeclared_len, undeclared, rest) = table(rest, width, 2 * width.bytes()).ok_or(cut)?;
             if undeclared.is_empty() {
-                return Err(Error::bytes(bytes.len() - rest.len(), "a table of no names: it is left out"));
+                let (at, what) = (bytes.len() - rest.len(), "a table of no names: it is left out");
+                return Err(Damage { at, what, head: None });
             }
         }
         let at = bytes.len() - rest.len();
         let table = if undeclared.is_empty() { declared } else { undeclared };
         let last = table.get(table.len().wrapping_sub(width.bytes())..).and_then(|end| width.read(end));
         if last.unwrap_or(0) != rest.len() {
-            return Err(Error::bytes(at, "the record does not end where its last field does"));
+            let what = "the record does not end where its last field does";
+            return Err(Damage { at, what, head: None });
         }
         if Width::of(rest.len()) != Some(width) {
-            return Err(Error::bytes(0, "tables wider than the record needs"));
+            return Err(at_head("tables wider than the record needs"));
         }
         Ok(Self { width, declared_len, undeclared_len, declared, undeclared, data: rest, at })
     }
@@ -80,13 +106,14 @@ impl<'a> Payload<'a> {
     /// The value of the declared field with this id, or `None` if the record has none; null is a value.
     #[inline]
     pub fn get(&self, id: u16) -> Result<Option<Value<'a>>, Error> {
-        self.find(id)?.map(Field::read).transpose()
+        let Some(field) = self.find(id)? else { return Ok(None) };
+        field.plain().map_or_else(|| field.read(), Ok).map(Some)
     }
 
     /// The declared field with this id, not yet read, or `None` if the record has none.
     ///
     /// Read where it is used, a value is made there and not moved from one result to another.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, id: u16) -> Result<Option<Field<'a>>, Error> {
         let found = match self.width {
             Width::One => find(self.declared, id, |[_, _, end]| usize::from(end)),
@@ -266,8 +293,13 @@ pub struct Field<'a> {
 
 impl<'a> Field<'a> {
     /// Its value.
-    #[inline]
     pub fn read(self) -> Result<Value<'a>, Error> {
         value::read(self.bytes, self.at, 0)
+    }
+
+    /// Its value if it is text or an integer, and nothing is wrong with it: most are, and this is soon done.
+    #[inline(always)]
+    pub fn plain(self) -> Option<Value<'a>> {
+        value::read_plain(self.bytes)
     }
 }

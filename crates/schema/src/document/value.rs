@@ -189,7 +189,6 @@ fn write_decimal(value: Decimal, out: &mut Vec<u8>) {
 }
 
 /// Reads the value that these bytes are, all of them. `at` is where they begin, for errors.
-#[inline]
 pub(super) fn read(bytes: &[u8], at: usize, depth: usize) -> Result<Value<'_>, Error> {
     let Some((&tag, rest)) = bytes.split_first() else {
         return Err(Error::bytes(at, "a value without a tag"));
@@ -221,6 +220,16 @@ pub(super) fn read(bytes: &[u8], at: usize, depth: usize) -> Result<Value<'_>, E
     })
 }
 
+/// Reads a value if it is text or an integer, and nothing is wrong with it.
+#[inline(always)]
+pub(super) fn read_plain(bytes: &[u8]) -> Option<Value<'_>> {
+    match bytes.split_first()? {
+        (&STR, text) => std::str::from_utf8(text).ok().map(|text| Value::Str(Cow::Borrowed(text))),
+        (&INT, bytes) => int(bytes).map(Value::Int),
+        _ => None,
+    }
+}
+
 pub(super) fn text(bytes: &[u8], at: usize) -> Result<&str, Error> {
     std::str::from_utf8(bytes)
         .map_err(|error| Error::bytes(at + error.valid_up_to(), "text that is not UTF-8"))
@@ -228,12 +237,15 @@ pub(super) fn text(bytes: &[u8], at: usize) -> Result<&str, Error> {
 
 #[inline]
 fn read_int(bytes: &[u8], at: usize) -> Result<i64, Error> {
+    int(bytes).ok_or_else(|| Error::bytes(at, "an integer that is not in as few bytes as it takes"))
+}
+
+/// The integer that these bytes are; `None` if they are more than it takes.
+#[inline]
+fn int(bytes: &[u8]) -> Option<i64> {
     // The sign comes down from the top as the shift brings the bytes to their place.
     let value = leading(bytes).cast_signed().checked_shr(unused_bits(bytes)).unwrap_or(0);
-    if usize::try_from(int_len(value)) != Ok(bytes.len()) {
-        return Err(Error::bytes(at, "an integer that is not in as few bytes as it takes"));
-    }
-    Ok(value)
+    (usize::try_from(int_len(value)) == Ok(bytes.len())).then_some(value)
 }
 
 #[inline]
