@@ -36,6 +36,9 @@ const FIRST: usize = 512;
 
 /// How many writes are brought from memory at once.
 const AHEAD: usize = 16;
+/// The bytes of a line of the cache, and how many lines of a write are brought at most.
+const LINE: usize = 64;
+const LINES: usize = 8;
 
 /// What the writes of a batch have to do with one another. A store with
 /// [atomic batches](crate::Capability::atomic_batch) need not know.
@@ -266,12 +269,13 @@ impl Batch {
     /// would be waited for.
     fn fetch(&self, from: usize) {
         let next = self.places.get(from..).unwrap_or_default().iter().take(AHEAD);
-        let bytes = next.filter_map(|place| {
-            let bytes = self.bytes.get(place.piece)?;
-            let last = place.start + place.key + place.value.unwrap_or(0);
-            Some((bytes.get(place.start)?, bytes.get(last.checked_sub(1)?)?))
+        let bytes = next.flat_map(|place| {
+            let bytes = self.bytes.get(place.piece).map(Vec::as_slice).unwrap_or_default();
+            let end = place.start + place.key + place.value.unwrap_or(0);
+            let row = bytes.get(place.start..end).unwrap_or_default();
+            row.iter().step_by(LINE).take(LINES).chain(row.last())
         });
-        std::hint::black_box(bytes.fold(0, |sum, (first, last)| sum ^ first ^ last));
+        std::hint::black_box(bytes.fold(0, |sum, byte| sum ^ byte));
     }
 
     /// Refuses the empty key, and a key of more than `most` bytes: what a store does before it writes anything.
