@@ -224,7 +224,7 @@ pub(super) fn read(bytes: &[u8], at: usize, depth: usize) -> Result<Value<'_>, E
 #[inline(always)]
 pub(super) fn read_plain(bytes: &[u8]) -> Option<Value<'_>> {
     match bytes.split_first()? {
-        (&STR, text) => std::str::from_utf8(text).ok().map(|text| Value::Str(Cow::Borrowed(text))),
+        (&STR, text) => simdutf8::basic::from_utf8(text).ok().map(|text| Value::Str(Cow::Borrowed(text))),
         (&INT, bytes) => int(bytes).map(Value::Int),
         _ => None,
     }
