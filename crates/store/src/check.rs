@@ -8,8 +8,10 @@ use keyloom_key::Span;
 use crate::batch::Condition;
 use crate::error::Error;
 use crate::fingerprint::Fingerprinter;
-use crate::overlay::Look;
 use crate::scan::{Limits, Page};
+
+/// What looks at the rows of a scan.
+pub type Look<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 /// A state that conditions are checked against.
 pub trait Now {

@@ -96,51 +96,10 @@ impl Overlay {
         Overlaid { overlay: self, below }
     }
 
-    /// Scans a page with these writes in front of what `below` scans, for stores that do not wait.
-    ///
-    /// `below` does what [`Read::scan`] does, in the same direction. [`over`](Self::over) is for whole stores.
-    pub fn scan(
-        &self,
-        span: &Span,
-        direction: Direction,
-        limits: Limits,
-        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-        below: impl FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
-    ) -> Result<Page, Error> {
-        scan_over(self.ahead(span, direction), self.len(), span, direction, limits, look, below)
-    }
-
     fn ahead(&self, span: &Span, direction: Direction) -> Ahead<'_> {
         Ahead { rows: self.keys.range::<[u8], _>(span.bounds()), direction }
     }
 }
-
-/// Scans a page of writes in front of what `below` scans.
-///
-/// `ahead` gives the writes of the span in the direction of the scan, each a key with its value, or `None` if it is
-/// deleted; they hide at most `hidden` rows. `below` does what [`Read::scan`] does, in the same direction.
-pub fn scan_over<'a>(
-    ahead: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>,
-    hidden: usize,
-    span: &Span,
-    direction: Direction,
-    limits: Limits,
-    look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    mut below: impl FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
-) -> Result<Page, Error> {
-    let mut merge = Merge::new(ahead, hidden, span, direction, limits, look);
-    let mut left = Cow::Borrowed(span);
-    loop {
-        let page = below(&left, merge.below, &mut |key, value| merge.row(key, value))?;
-        match merge.turn(page) {
-            ControlFlow::Break(page) => return Ok(page),
-            ControlFlow::Continue(rest) => left = Cow::Owned(rest),
-        }
-    }
-}
-
-/// What looks at the rows of a scan.
-pub type Look<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
 
 /// A store, or a snapshot of one, with an [`Overlay`] in front of it.
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@
 //! so that no other process comes between their conditions and their writes. A commit that has to be synced is seen by
 //! later conditions at once, and by those who read when its log is synced; one that will be soon is seen by all at once.
 
+use std::iter::empty;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -550,7 +551,7 @@ impl Now for Front<'_> {
 
     fn page(&self, span: &Span, limits: Limits, look: &mut Look<'_>) -> Result<Page, Error> {
         match &self.view {
-            None => self.engine.page(self.reading, span, Direction::Forward, limits, look),
+            None => self.engine.page(self.reading, empty(), span, Direction::Forward, limits, look),
             Some(view) => view.page(self.engine, self.reading, span, Direction::Forward, limits, look),
         }
     }

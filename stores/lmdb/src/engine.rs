@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
+use std::iter::empty;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::habit;
 use crate::log::Salts;
 use crate::pages::{Map, Root, Tree};
 use crate::parked::Parked;
-use crate::scan;
+use crate::scan::{self, Written};
 use crate::store::MAX_KEY;
 use crate::view::View;
 
@@ -231,9 +232,11 @@ impl Engine {
         }
     }
 
-    pub(crate) fn page(
+    /// A page of the file, and of what is ahead of it.
+    pub(crate) fn page<'w>(
         &self,
         reading: &Reading,
+        ahead: impl Iterator<Item = Written<'w>>,
         span: &Span,
         direction: Direction,
         limits: Limits,
@@ -241,23 +244,25 @@ impl Engine {
     ) -> Result<Page, Error> {
         match (self.tree(reading), direction) {
             (Some(tree), _) => {
-                scan::page(span, direction, limits, |from, until| tree.rows(from, until, direction), look)
+                let rows = |from: Bound<_>, until: Bound<_>| tree.rows(from, until, direction);
+                scan::page(span, direction, limits, ahead, rows, look)
             }
-            (None, Direction::Forward) => self.forward(&reading.txn, span, limits, look),
+            (None, Direction::Forward) => self.forward(&reading.txn, ahead, span, limits, look),
             (None, Direction::Backward) => {
                 let rows = |from: Bound<_>, until: Bound<_>| {
                     let rows = self.data.rev_range(&reading.txn, &(until, from)).map_err(engine)?;
                     Ok(rows.map(|row| row.map_err(engine)))
                 };
-                scan::page(span, direction, limits, rows, look)
+                scan::page(span, direction, limits, ahead, rows, look)
             }
         }
     }
 
-    /// A page of what a transaction of any kind sees.
-    fn forward(
+    /// A page of what a transaction of any kind sees, and of what is ahead of it.
+    fn forward<'w>(
         &self,
         txn: &RoTxn<'_>,
+        ahead: impl Iterator<Item = Written<'w>>,
         span: &Span,
         limits: Limits,
         look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
@@ -266,7 +271,7 @@ impl Engine {
             let rows = self.data.range(txn, &(from, until)).map_err(engine)?;
             Ok(rows.map(|row| row.map_err(engine)))
         };
-        scan::page(span, Direction::Forward, limits, rows, look)
+        scan::page(span, Direction::Forward, limits, ahead, rows, look)
     }
 
     /// The same with what is in memory in front of the file.
@@ -303,11 +308,11 @@ impl Engine {
         span: &Span,
         direction: Direction,
         limits: Limits,
-        mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
         match view {
-            None => self.page(reading, span, direction, limits, look),
-            Some(view) => view.page(self, reading, span, direction, limits, &mut look),
+            None => self.page(reading, empty(), span, direction, limits, look),
+            Some(view) => view.page(self, reading, span, direction, limits, look),
         }
     }
 
@@ -353,7 +358,7 @@ impl Now for Seen<'_> {
     }
 
     fn page(&self, span: &Span, limits: Limits, look: &mut Look<'_>) -> Result<Page, Error> {
-        self.0.forward(self.1, span, limits, look)
+        self.0.forward(self.1, empty(), span, limits, look)
     }
 }
 

@@ -12,6 +12,7 @@
 //! A key has a version for each commit that someone may still ask for: those who read see the newest that is
 //! [visible](crate::buffer), a snapshot the newest of its time, and a condition the newest of all.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 use std::fmt;
@@ -36,20 +37,29 @@ pub(crate) struct Generation {
     pub(crate) log: usize,
 }
 
-type Order = BTreeMap<Ordered, u32>;
+type Order = BTreeMap<Ordered<'static>, u32>;
 
 /// A key in the order. Its first bytes stand where the tree has it, so that most comparisons look nowhere else.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Ordered {
+struct Ordered<'k> {
     /// With zeros behind a shorter key: among those that are equal here, the keys themselves decide.
     head: [u64; 3],
-    key: Box<[u8]>,
+    key: Cow<'k, [u8]>,
 }
 
-impl From<&[u8]> for Ordered {
-    fn from(key: &[u8]) -> Self {
+impl Ordered<'_> {
+    fn into_owned(self) -> Ordered<'static> {
+        Ordered { head: self.head, key: Cow::Owned(self.key.into_owned()) }
+    }
+}
+
+impl<'k> From<&'k [u8]> for Ordered<'k> {
+    fn from(key: &'k [u8]) -> Self {
         let mut head = [0; 24];
-        head.iter_mut().zip(key).for_each(|(place, byte)| *place = *byte);
+        match key.first_chunk() {
+            Some(first) => head = *first,
+            None => head.iter_mut().zip(key).for_each(|(place, byte)| *place = *byte),
+        }
         let (words, _) = head.as_chunks();
         let mut words = words.iter().map(|word| u64::from_be_bytes(*word));
         Self { head: std::array::from_fn(|_| words.next().unwrap_or(0)), key: key.into() }
@@ -147,22 +157,18 @@ impl Sorted<'_> {
         self.rows.last
     }
 
-    /// How many keys there are.
-    pub(crate) fn len(&self) -> usize {
-        self.order.len()
-    }
-
     /// The newest versions, in the order of their keys.
     pub(crate) fn newest(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         let newest = |number| self.rows.at(self.rows.numbered(number)?, Sequence(u64::MAX));
         self.order.iter().filter_map(move |(ordered, number)| Some((&*ordered.key, newest(*number)?)))
     }
 
-    /// What there is of a span at this time; `None` if nothing.
-    pub(crate) fn ahead(&self, span: &Span, direction: Direction, time: Sequence) -> Option<Ahead<'_>> {
+    /// What there is of a span at this time.
+    pub(crate) fn ahead<'a>(&'a self, span: &'a Span, direction: Direction, time: Sequence) -> Ahead<'a> {
+        let order: &'a BTreeMap<Ordered<'a>, u32> = &self.order;
         let (start, end): (Bound<&[u8]>, Bound<&[u8]>) = span.bounds();
-        let order = self.order.range((start.map(Ordered::from), end.map(Ordered::from)));
-        order.clone().next().is_some().then(|| Ahead::new(&self.rows, order, direction, time))
+        let order = order.range((start.map(Ordered::from), end.map(Ordered::from)));
+        Ahead::new(&self.rows, order, direction, time)
     }
 }
 
@@ -232,9 +238,9 @@ impl Rows {
     }
 
     /// Copies of the keys from this number on.
-    fn keys_from(&self, number: usize) -> Vec<(Ordered, u32)> {
+    fn keys_from(&self, number: usize) -> Vec<(Ordered<'static>, u32)> {
         let keys = self.keys.iter().zip(0..).skip(number);
-        keys.map(|(key, number)| (self.bytes.get(key.place).into(), number)).collect()
+        keys.map(|(key, number)| (Ordered::from(self.bytes.get(key.place)).into_owned(), number)).collect()
     }
 
     fn forget_after(&mut self, last: Sequence) {
@@ -266,6 +272,12 @@ impl Rows {
         Some(version.value.map(|place| self.bytes.get(place)))
     }
 
+    /// Asks for the bytes of a key and of its newest value.
+    fn fetch(&self, key: &Key) {
+        fetch(self.bytes.get(key.place));
+        fetch(key.newest.value.map(|value| self.bytes.get(value)).unwrap_or_default());
+    }
+
     /// What it has of `key` at this time: `None` if nothing, `Some(None)` if it is deleted.
     pub(crate) fn get(&self, key: &[u8], hash: u64, time: Sequence) -> Option<Option<&[u8]>> {
         self.at(self.keys.get(self.number(key, hash)?)?, time)
@@ -286,47 +298,39 @@ fn spread(tag: u32) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Ahead<'a> {
     rows: &'a Rows,
-    order: Range<'a, Ordered, u32>,
-    /// The same some rows further on: what is known of a row has to be in the cache before its value can be fetched.
-    values: Range<'a, Ordered, u32>,
-    keys: Range<'a, Ordered, u32>,
+    order: Range<'a, Ordered<'a>, u32>,
+    /// The next rows, whose memory is on its way, in a ring: the first is at this place.
+    next: [Option<&'a Key>; FETCHED],
+    first: usize,
     direction: Direction,
     time: Sequence,
 }
 
-/// How many rows before they are needed values are fetched into the cache, and keys before them.
-const FETCHED: usize = 3;
+/// How many rows are asked for before they are needed.
+const FETCHED: usize = 4;
 
 impl<'a> Ahead<'a> {
-    fn new(rows: &'a Rows, order: Range<'a, Ordered, u32>, direction: Direction, time: Sequence) -> Self {
-        let (values, keys) = (order.clone(), order.clone());
-        let mut ahead = Self { rows, order, values, keys, direction, time };
-        (0..2 * FETCHED).for_each(|_| ahead.fetch_key());
-        (0..FETCHED).for_each(|_| ahead.fetch_value());
+    fn new(rows: &'a Rows, order: Range<'a, Ordered<'a>, u32>, direction: Direction, time: Sequence) -> Self {
+        let mut ahead = Self { rows, order, next: [None; FETCHED], first: 0, direction, time };
+        for _ in 0..FETCHED {
+            ahead.step();
+        }
         ahead
     }
 
-    fn fetch_key(&mut self) {
-        if let Some((Ordered { key, .. }, number)) = step(&mut self.keys, self.direction) {
-            fetch(key);
-            fetch(self.rows.numbered(*number).map(std::slice::from_ref).unwrap_or_default());
+    /// Takes the first of the next rows, and another joins them.
+    fn step(&mut self) -> Option<&'a Key> {
+        let joins = match self.direction {
+            Direction::Forward => self.order.next(),
+            Direction::Backward => self.order.next_back(),
+        };
+        let joins = joins.and_then(|(_, number)| self.rows.numbered(*number));
+        if let Some(key) = joins {
+            fetch(std::slice::from_ref(key));
         }
-    }
-
-    fn fetch_value(&mut self) {
-        let number = step(&mut self.values, self.direction).map(|(_, number)| *number);
-        let value = number.and_then(|number| self.rows.numbered(number)?.newest.value);
-        if let Some(value) = value {
-            fetch(self.rows.bytes.get(value));
-        }
-    }
-}
-
-/// The next row of a range.
-fn step<'a>(order: &mut Range<'a, Ordered, u32>, direction: Direction) -> Option<(&'a Ordered, &'a u32)> {
-    match direction {
-        Direction::Forward => order.next(),
-        Direction::Backward => order.next_back(),
+        let first = std::mem::replace(self.next.get_mut(self.first)?, joins);
+        self.first = (self.first + 1) % FETCHED;
+        first
     }
 }
 
@@ -335,11 +339,12 @@ impl<'a> Iterator for Ahead<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let (Ordered { key, .. }, number) = step(&mut self.order, self.direction)?;
-            self.fetch_key();
-            self.fetch_value();
-            if let Some(value) = self.rows.at(self.rows.numbered(*number)?, self.time) {
-                return Some((key, value));
+            let key = self.step()?;
+            if let Some(Some(next)) = self.next.get(self.first) {
+                self.rows.fetch(next);
+            }
+            if let Some(value) = self.rows.at(key, self.time) {
+                return Some((self.rows.bytes.get(key.place), value));
             }
         }
     }

@@ -604,7 +604,7 @@ impl<'t> Iterator for Rows<'t, '_> {
 
 /// How two keys compare: eight bytes at a time, because they differ soon, and a call would take longer.
 #[inline]
-fn compare(one: &[u8], other: &[u8]) -> Ordering {
+pub(crate) fn compare(one: &[u8], other: &[u8]) -> Ordering {
     let ((ones, one), (others, other)) = (one.as_chunks::<8>(), other.as_chunks::<8>());
     for (one, other) in ones.iter().zip(others) {
         if one != other {

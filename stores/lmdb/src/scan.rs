@@ -1,18 +1,29 @@
-//! A page of a scan.
+//! A page of a scan: rows of the file, and in front of them those that are in memory.
+//!
+//! ```text
+//! memory   b: deleted          d: "new"   e: "new"
+//! file     b: "old"   c: "old" d: "old"
+//! page              → c: "old" d: "new"   e: "new"
+//! ```
 
+use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
 
 use keyloom_key::Span;
 use keyloom_store::{Counter, Direction, Error, Limits, Page, sealed};
 
-use crate::pages::Row;
+use crate::pages::{Row, compare};
 use crate::store::MAX_KEY;
 
-/// Scans a page of `span`: of the `rows` from one bound to another, in the direction.
-pub(crate) fn page<'t, 's, R: Iterator<Item = Result<Row<'t>, Error>>>(
+/// A key that is in memory and its value, or `None` if it is deleted.
+pub(crate) type Written<'w> = (&'w [u8], Option<&'w [u8]>);
+
+/// Scans a page of `span`: of the `rows` from one bound to another, in the direction, and of what is `ahead` of them.
+pub(crate) fn page<'t, 's, 'w, R: Iterator<Item = Result<Row<'t>, Error>>>(
     span: &'s Span,
     direction: Direction,
     limits: Limits,
+    mut ahead: impl Iterator<Item = Written<'w>>,
     rows: impl FnOnce(Bound<&'s [u8]>, Bound<&'s [u8]>) -> Result<R, Error>,
     mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<Page, Error> {
@@ -25,15 +36,46 @@ pub(crate) fn page<'t, 's, R: Iterator<Item = Result<Row<'t>, Error>>>(
         Direction::Forward => (start, end),
         Direction::Backward => (end, start),
     };
-    for row in rows(from, until)? {
-        let (key, sealed) = row?;
-        let value = sealed::open(key, sealed)?;
-        let more = counter.count(key, value);
-        if look(key, value).is_break() || !more {
-            return Ok(counter.stopped(span, direction, key));
+    let mut rows = rows(from, until)?;
+    // A row of the file that comes behind the next one of memory.
+    let mut waiting = None;
+    loop {
+        let next = ahead.next();
+        while let Some(row) = waiting.take().map(Ok).or_else(|| rows.next()) {
+            let (key, sealed) = row?;
+            if let Some((written, _)) = next {
+                match in_direction(direction, key, written) {
+                    Ordering::Less => {}
+                    // It is written over.
+                    Ordering::Equal => break,
+                    Ordering::Greater => {
+                        waiting = Some((key, sealed));
+                        break;
+                    }
+                }
+            }
+            let value = sealed::open(key, sealed)?;
+            let more = counter.count(key, value);
+            if look(key, value).is_break() || !more {
+                return Ok(counter.stopped(span, direction, key));
+            }
+        }
+        let Some((key, value)) = next else { return Ok(counter.finished()) };
+        if let Some(value) = value {
+            let more = counter.count(key, value);
+            if look(key, value).is_break() || !more {
+                return Ok(counter.stopped(span, direction, key));
+            }
         }
     }
-    Ok(counter.finished())
+}
+
+/// Which of two keys a scan comes to first: `Less` if to `one`.
+pub(crate) fn in_direction(direction: Direction, one: &[u8], other: &[u8]) -> Ordering {
+    match direction {
+        Direction::Forward => compare(one, other),
+        Direction::Backward => compare(other, one),
+    }
 }
 
 /// The bounds of a span as LMDB can look for them: it knows no empty key, and none that is too long.

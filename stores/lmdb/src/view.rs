@@ -1,15 +1,18 @@
 //! What is in memory at one time, in front of what is in the file.
 
+use std::cmp::Ordering;
+use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use keyloom_key::Span;
 use keyloom_store::bloom::hash;
-use keyloom_store::{Direction, Error, Limits, Look, Page, Sequence, scan_over};
+use keyloom_store::{Direction, Error, Limits, Page, Sequence};
 use smallvec::SmallVec;
 
 use crate::engine::{Engine, Reading};
-use crate::generation::Generation;
+use crate::generation::{Ahead, Generation};
+use crate::scan::{Written, in_direction};
 
 /// Commits that are not in the file, up to one of them.
 #[derive(Debug)]
@@ -95,35 +98,41 @@ impl View {
         span: &Span,
         direction: Direction,
         limits: Limits,
-        look: &mut Look<'_>,
+        look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Page, Error> {
-        let [newer, older] = &self.generations;
-        let mut below = |span: &Span, limits: Limits, look: &mut Look<'_>| {
-            self.over(older, span, direction, limits, look, &mut |span, limits, look| {
-                engine.page(reading, span, direction, limits, look)
-            })
-        };
-        self.over(newer, span, direction, limits, look, &mut below)
-    }
-
-    /// A page of a generation in front of what `below` scans.
-    fn over(
-        &self,
-        generation: &Option<Arc<Generation>>,
-        span: &Span,
-        direction: Direction,
-        limits: Limits,
-        look: &mut Look<'_>,
-        below: &mut dyn FnMut(&Span, Limits, &mut Look<'_>) -> Result<Page, Error>,
-    ) -> Result<Page, Error> {
-        let rows = generation.as_ref().map(|generation| generation.sorted());
-        match rows.as_ref().and_then(|rows| Some((rows.ahead(span, direction, self.time)?, rows.len()))) {
-            None => below(span, limits, look),
-            Some((ahead, hidden)) => {
-                let look = |key: &[u8], value: &[u8]| -> ControlFlow<()> { look(key, value) };
-                scan_over(ahead, hidden, span, direction, limits, look, below)
+        let sorted = self.generations.each_ref().map(|generation| Some(generation.as_ref()?.sorted()));
+        match sorted.each_ref().map(|rows| Some(rows.as_ref()?.ahead(span, direction, self.time))) {
+            [Some(newer), Some(older)] => {
+                let ahead = Over { newer: newer.peekable(), older: older.peekable(), direction };
+                engine.page(reading, ahead, span, direction, limits, look)
+            }
+            [newer, older] => {
+                engine.page(reading, newer.or(older).into_iter().flatten(), span, direction, limits, look)
             }
         }
+    }
+}
+
+/// The rows of two generations as one. Of two with the same key the newer counts.
+struct Over<'g> {
+    newer: Peekable<Ahead<'g>>,
+    older: Peekable<Ahead<'g>>,
+    direction: Direction,
+}
+
+impl<'g> Iterator for Over<'g> {
+    type Item = Written<'g>;
+
+    fn next(&mut self) -> Option<Written<'g>> {
+        let order = match (self.newer.peek(), self.older.peek()) {
+            (Some((newer, _)), Some((older, _))) => in_direction(self.direction, newer, older),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        if order.is_eq() {
+            self.older.next();
+        }
+        if order.is_gt() { self.older.next() } else { self.newer.next() }
     }
 }
 

@@ -142,26 +142,9 @@ proptest! {
             prop_assert_eq!(&pages(&overlay.over(&store), &span, direction, limits, true)?, &rows);
             let stingy = Stingy(store.clone());
             prop_assert_eq!(&pages(&overlay.over(&stingy), &span, direction, limits, false)?, &rows);
-            // An overlay over an overlay, and the scan that does not wait.
+            // An overlay over an overlay.
             let empty = Overlay::new();
             prop_assert_eq!(&pages(&empty.over(&overlay.over(&store)), &span, direction, limits, true)?, &rows);
-            let mut seen: Vec<Row> = Vec::new();
-            let look = |key: &[u8], value: &[u8]| {
-                seen.push((key.to_vec(), value.to_vec()));
-                ControlFlow::Continue(())
-            };
-            let page = overlay.scan(&span, direction, limits, look, |span, limits, look| {
-                let mut rows: Vec<Row> = below.iter().filter(|(key, _)| span.contains(key))
-                    .map(|(key, value)| (key.clone(), value.clone())).collect();
-                if direction == Direction::Backward { rows.reverse(); }
-                let counter = Counter::new(limits);
-                for (key, value) in &rows {
-                    if look(key, value).is_break() { return Ok(counter.stopped(span, direction, key)); }
-                }
-                Ok(counter.finished())
-            }).unwrap();
-            prop_assert_eq!(page.rows, seen.len());
-            prop_assert_eq!(seen.as_slice(), rows.get(..seen.len()).unwrap());
             rows.reverse();
         }
     }

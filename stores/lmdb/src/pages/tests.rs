@@ -136,7 +136,8 @@ fn answers(engine: &Engine, keys: &[Vec<u8>]) -> Vec<String> {
                 said.push(format!("{key:?} {value:?}"));
                 ControlFlow::Continue(())
             };
-            let page = engine.page(&reading, &span, direction, Limits::rows(20), look).unwrap();
+            let page =
+                engine.page(&reading, std::iter::empty(), &span, direction, Limits::rows(20), look).unwrap();
             said.push(format!("{page:?}"));
         }
     }
