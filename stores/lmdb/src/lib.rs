@@ -32,6 +32,7 @@ mod arena;
 mod buffer;
 mod config;
 mod copy;
+mod early;
 mod engine;
 mod error;
 mod filter;

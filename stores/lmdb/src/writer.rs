@@ -14,6 +14,7 @@ use keyloom_store::{Batch, Error, Sequence, check};
 use tokio::sync::oneshot;
 
 use crate::buffer::{Admission, Buffer, Promise, Waiter};
+use crate::early::Early;
 use crate::engine::{Engine, Seen};
 use crate::error::failed;
 use crate::generation::Generation;
@@ -284,6 +285,7 @@ impl Writer {
 
     /// Runs a group in one transaction: what becomes of each member, or why nothing was written.
     fn commit(&self, group: &[Commit]) -> Result<Vec<Result<Sequence, Error>>, Error> {
+        let _early = Early::sync(&self.path, group.iter().map(|commit| commit.batch.size()).sum());
         let mut txn = Transaction::begin(&self.engine)?;
         let before = self.engine.sequence(&txn)?;
         let mut last = before;
