@@ -277,7 +277,12 @@ impl Run<'_> {
             for round in 1..=scale.rounds {
                 progress(work.name(), round, scale.rounds);
                 let mut found: Option<Tally> = None;
-                for ((name, peer), times) in peers.iter_mut().zip(&mut times) {
+                let mut turns: Vec<_> = peers.iter_mut().zip(&mut times).collect();
+                // Each round begins with another: whoever comes behind a system that goes on in the background would always
+                // be the same.
+                let first = (round - 1) * turns.len() / scale.rounds;
+                turns.rotate_left(first);
+                for ((name, peer), times) in turns {
                     let Some((time, tally)) = peer.read(work, &questions)? else { continue };
                     times.push(time);
                     if tally != *found.get_or_insert(tally) {
