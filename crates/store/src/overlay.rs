@@ -6,7 +6,7 @@
 //! read               → c: "old" d: "new"   e: "new"
 //! ```
 //!
-//! A transaction sees its own writes by it, and a store that buffers commits sees what it has not written yet.
+//! A transaction sees its own writes by it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
