@@ -51,6 +51,8 @@ const FORMAT: [u8; 8] = [0xDE, 0xC0, 0xEF, 0xBE, 1, 0, 0, 0];
 /// More levels than a tree of any size has.
 const DEEPEST: usize = 32;
 
+/// For how many steps of a search what they may compare is asked for at once.
+const LEVELS: usize = 3;
 /// How many keys go down a tree side by side.
 const ABREAST: usize = 8;
 /// A row that is not large.
@@ -207,6 +209,9 @@ impl<'t> Tree<'t> {
             let mut goes_on = true;
             while std::mem::take(&mut goes_on) {
                 for ((page, search), key) in searched.iter_mut().zip(keys) {
+                    if is_leaf {
+                        search.ask_next(page);
+                    }
                     goes_on |= search.step(page, key.as_ref())?;
                 }
             }
@@ -257,6 +262,8 @@ impl<'t> Tree<'t> {
     #[inline]
     fn page(&self, number: u64) -> Result<Page<'t>, Error> {
         let bytes: &[u8; PAGE] = self.bytes(number, PAGE)?.first_chunk().ok_or_else(out)?;
+        // The head says where the first comparison is: what lies beside it comes with it.
+        prefetch::fetch(bytes.get(prefetch::LINE..PLACES).unwrap_or_default());
         let head = bytes.first_chunk().ok_or_else(out)?;
         let &[a, b, c, d, e, f, g, h, _, _, i, j, k, l, _, _]: &[u8; PAGE_HEAD] = head;
         let (flags, end) = (u16::from_le_bytes([i, j]), usize::from(u16::from_le_bytes([k, l])));
@@ -354,8 +361,14 @@ impl<'t> Page<'t> {
     #[inline]
     fn search(&self, first: usize, key: &[u8]) -> Result<Search, Error> {
         let mut search = Search::of(self, first);
-        while search.step(self, key)? {}
-        Ok(search)
+        loop {
+            search.ask_ahead(self);
+            for _ in 0..LEVELS {
+                if !search.step(self, key)? {
+                    return Ok(search);
+                }
+            }
+        }
     }
 
     /// The node of a branch whose page has the key, if any has.
@@ -423,6 +436,25 @@ impl Search {
         Self { low: first, high: page.places.len(), is_there: false }
     }
 
+    /// Asks for all that the next [`LEVELS`] steps may compare, whichever way they go.
+    #[inline(always)]
+    fn ask_ahead(&self, page: &Page<'_>) {
+        let middle = self.low.midpoint(self.high);
+        page.ask_for(middle);
+        for half in [Self { high: middle, ..*self }, Self { low: middle, ..*self }] {
+            page.ask_for(half.low.midpoint(half.high));
+            half.ask_next(page);
+        }
+    }
+
+    /// Asks for what the step behind the next may compare.
+    #[inline(always)]
+    fn ask_next(&self, page: &Page<'_>) {
+        let middle = self.low.midpoint(self.high);
+        page.ask_for(self.low.midpoint(middle));
+        page.ask_for(middle.midpoint(self.high));
+    }
+
     /// Compares a node; `false` if none is left.
     #[inline(always)]
     fn step(&mut self, page: &Page<'_>, key: &[u8]) -> Result<bool, Error> {
@@ -430,11 +462,6 @@ impl Search {
             return Ok(false);
         }
         let middle = self.low.midpoint(self.high);
-        if page.is_leaf {
-            // Whichever way it goes, what is compared next is on its way. Branches are mostly in a cache.
-            page.ask_for(self.low.midpoint(middle));
-            page.ask_for(middle.midpoint(self.high));
-        }
         match compare(page.key(middle).ok_or_else(out)?, key) {
             Ordering::Less => self.low = middle + 1,
             Ordering::Greater => self.high = middle,

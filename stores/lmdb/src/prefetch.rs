@@ -2,13 +2,13 @@
 //!
 //! LMDB puts the rows of a page one below the other: whoever reads them in the order of their keys goes through memory
 //! backward, from page to page, which processors foresee badly. A hint at the start of each page makes a long scan of rows
-//! that are in no cache a third faster. A search by halving asks for what it may compare next, and a scan for the page
-//! beside the one that it reads.
+//! that are in no cache a third faster. A search by halving asks for all that its next steps may compare, and a scan for the
+//! page beside the one that it reads.
 
 use keyloom_store::Direction;
 
 /// The bytes of a line of the cache, and how many lines are asked for at once.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 const AHEAD: usize = 16;
 
 /// Asks for the rows of a page from the one that begins `at` a place on, in the direction that they are read in.

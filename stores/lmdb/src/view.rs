@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use keyloom_key::Span;
 use keyloom_store::bloom::hash;
@@ -13,6 +14,9 @@ use smallvec::SmallVec;
 use crate::engine::{Engine, Reading};
 use crate::generation::{Ahead, Generation};
 use crate::scan::{Written, in_direction};
+
+/// For how many rows of a scan commits have to wait that go to memory: some 0.1 ms.
+const HELD: usize = 1_000;
 
 /// Commits that are not in the file, up to one of them.
 #[derive(Debug)]
@@ -91,7 +95,46 @@ impl View {
     }
 
     /// A page of what is in memory and, below it, of the file.
+    ///
+    /// It is one state however long it takes: versions of this time stay until they are in the file. So commits are let in
+    /// between its parts.
     pub(crate) fn page(
+        &self,
+        engine: &Engine,
+        reading: &Reading,
+        span: &Span,
+        direction: Direction,
+        limits: Limits,
+        mut look: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<Page, Error> {
+        let started = (limits.time < Duration::MAX).then(Instant::now);
+        let mut time = limits.time;
+        let mut all = Page { rows: 0, bytes: 0, rest: None };
+        loop {
+            let mut flow = ControlFlow::Continue(());
+            let part = Limits {
+                rows: limits.rows.saturating_sub(all.rows).min(HELD),
+                bytes: limits.bytes.saturating_sub(all.bytes),
+                time,
+            };
+            let left = all.rest.as_ref().unwrap_or(span);
+            let page = self.part(engine, reading, left, direction, part, |key, value| {
+                flow = look(key, value);
+                flow
+            })?;
+            all = Page { rows: all.rows + page.rows, bytes: all.bytes + page.bytes, rest: page.rest };
+            if let Some(started) = started {
+                time = limits.time.saturating_sub(started.elapsed());
+            }
+            let is_full = all.rows >= limits.rows || all.bytes >= limits.bytes || time.is_zero();
+            if all.rest.is_none() || flow.is_break() || is_full {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// A page during which no commit goes to memory.
+    fn part(
         &self,
         engine: &Engine,
         reading: &Reading,

@@ -52,6 +52,106 @@ fn several_keys_are_read_from_memory_and_from_the_file_in_their_order() {
     }
 }
 
+/// A scan of everything once held back every commit until it was through, and 95 of 300 a second came in beside it.
+#[test]
+fn commits_go_on_beside_a_scan_that_sees_none_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = LogOptions { interval: Duration::from_secs(3_600), ..LogOptions::default() };
+    let options = Options { durability: Durability::Written, log: Some(log), ..Options::default() };
+    let store = Blocking::new(LmdbStore::open_with(folder.path().join("held.klm"), options).unwrap());
+    let count = u32::try_from(super::HELD).unwrap() * 3;
+    for number in 0..count {
+        store.commit(Batch::new().put(key(number), b"old")).unwrap();
+    }
+    let whole = Limits { rows: usize::MAX, bytes: usize::MAX, time: Duration::MAX };
+    for direction in [Direction::Forward, Direction::Backward] {
+        let (begin, begun) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel();
+        let ended = std::sync::Mutex::new(ended);
+        std::thread::scope(|threads| {
+            let store = &store;
+            threads.spawn(move || {
+                begun.recv().unwrap();
+                let all = (0..count).fold(Batch::new(), |batch, number| batch.put(key(number), b"new"));
+                store.commit(all).unwrap();
+                end.send(()).unwrap();
+            });
+            let mut seen = 0;
+            let page = store.scan(&Span::prefix([]), direction, whole, |_, value| {
+                seen += 1;
+                if seen == 1 {
+                    begin.send(()).unwrap();
+                }
+                if seen == count {
+                    let commit = ended.lock().unwrap().recv_timeout(Duration::from_secs(60));
+                    commit.expect("it has waited for the scan");
+                }
+                assert_eq!(value, b"old", "row {seen}");
+                ControlFlow::Continue(())
+            });
+            let page = page.unwrap();
+            assert_eq!((page.rows, page.rest), (usize::try_from(count).unwrap(), None));
+        });
+        for number in 0..count {
+            assert_eq!(store.get(&key(number), <[u8]>::to_vec).unwrap(), Some(b"new".to_vec()));
+            store.commit(Batch::new().put(key(number), b"old")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_page_of_many_parts_ends_where_it_is_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = LogOptions { interval: Duration::from_secs(3_600), ..LogOptions::default() };
+    let options = Options { durability: Durability::Written, log: Some(log), ..Options::default() };
+    let store = Blocking::new(LmdbStore::open_with(folder.path().join("parts.klm"), options).unwrap());
+    let held = super::HELD;
+    let count = u32::try_from(4 * held + 7).unwrap();
+    for number in 0..count {
+        store.commit(Batch::new().put(key(number), key(number))).unwrap();
+        // Every third is in the file, and the rest in memory.
+        if number == count / 3 {
+            store.inner().drain().wait().unwrap();
+        }
+    }
+    let (day, all) = (Duration::from_secs(86_400), usize::MAX);
+    for direction in [Direction::Forward, Direction::Backward] {
+        let mut expected: Vec<Vec<u8>> = (0..count).map(key).collect();
+        if direction == Direction::Backward {
+            expected.reverse();
+        }
+        for (limits, breaks, rows) in [
+            (Limits { rows: 0, bytes: all, time: day }, all, 1),
+            (Limits { rows: held, bytes: all, time: day }, all, held),
+            (Limits { rows: 2 * held + 1, bytes: all, time: day }, all, 2 * held + 1),
+            // Eight bytes a row.
+            (Limits { rows: all, bytes: 8 * (3 * held) - 4, time: Duration::MAX }, all, 3 * held),
+            (Limits { rows: all, bytes: all, time: Duration::MAX }, held + 5, held + 5),
+            (Limits { rows: all, bytes: all, time: Duration::MAX }, held, held),
+            (Limits { rows: all, bytes: all, time: Duration::ZERO }, all, 64),
+            (Limits { rows: all, bytes: all, time: day }, all, expected.len()),
+        ] {
+            let (mut found, mut left) = (Vec::new(), Some(Span::prefix([])));
+            while let Some(span) = left.take() {
+                let before = found.len();
+                let page = store.scan(&span, direction, limits, |key, _| {
+                    found.push(key.to_vec());
+                    if found.len() - before == breaks {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                });
+                let page = page.unwrap();
+                assert_eq!((page.rows, page.bytes), (found.len() - before, 8 * (found.len() - before)));
+                assert_eq!(page.rows, rows.min(expected.len() - before), "{limits:?}");
+                left = page.rest;
+            }
+            assert!(found == expected, "{limits:?} {direction:?}");
+        }
+    }
+}
+
 /// A few short keys, so that all of memory and the file meet, and some of every length around a word.
 fn short() -> impl Strategy<Value = Vec<u8>> {
     (vec(0..3_u8, 1..3), prop_oneof![Just(0), 6..10_usize, 14..18_usize])
