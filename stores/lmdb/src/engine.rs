@@ -120,12 +120,16 @@ impl Engine {
             None => None,
             Some(_) => {
                 let table = self.names.get(&txn, DATA.as_bytes()).map_err(engine)?.unwrap_or_default();
-                let last = u64::try_from(self.env.info().last_page_number).unwrap_or(u64::MAX);
-                Root::of(table, last.saturating_add(1))
+                Root::of(table, pages(&self.env))
             }
         };
         let keys = self.filter.as_ref().and_then(|filter| filter.keys(txn.id()));
         Ok(Reading { txn, root, keys })
+    }
+
+    /// How many bytes of the file its newest state takes.
+    pub(crate) fn length(&self) -> u64 {
+        length(&self.env)
     }
 
     /// Notes that a key was not there.
@@ -411,14 +415,22 @@ fn open_env(path: &Path, options: Options) -> Result<Env<WithoutTls>, Error> {
 /// Refuses a file that ends before its last page: reading there would kill the process.
 fn check_length(path: &Path, env: &Env<WithoutTls>) -> Result<(), Error> {
     let length = std::fs::metadata(path).map_err(|error| file(path, &error))?.len();
-    let page = u64::from(env.stat().page_size);
-    let pages = u64::try_from(env.info().last_page_number).unwrap_or(u64::MAX).saturating_add(1);
-    let needed = pages.saturating_mul(page);
+    let needed = self::length(env);
     if length < needed {
         let reason = format!("{}: cut short: {length} bytes of {needed}", path.display());
         return Err(Error::Damaged(reason.into()));
     }
     Ok(())
+}
+
+/// How many pages a file has in its newest state.
+fn pages(env: &Env<WithoutTls>) -> u64 {
+    u64::try_from(env.info().last_page_number).unwrap_or(u64::MAX).saturating_add(1)
+}
+
+/// How many bytes that is.
+fn length(env: &Env<WithoutTls>) -> u64 {
+    pages(env).saturating_mul(env.stat().page_size.into())
 }
 
 type Databases = (Database<Bytes, Bytes>, Database<Bytes, Bytes>);

@@ -38,6 +38,7 @@ mod error;
 mod filter;
 mod generation;
 mod habit;
+mod large_pages;
 mod lock;
 mod log;
 mod logger;

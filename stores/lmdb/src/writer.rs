@@ -18,6 +18,7 @@ use crate::early::Early;
 use crate::engine::{Engine, Seen};
 use crate::error::failed;
 use crate::generation::Generation;
+use crate::large_pages::LargePages;
 use crate::lock::{WriterLock, Writing};
 use crate::log::{self, Logs, Salts};
 use crate::snapshot::Snapshots;
@@ -285,6 +286,8 @@ impl Writer {
 
     /// Runs a group in one transaction: what becomes of each member, or why nothing was written.
     fn commit(&self, group: &[Commit]) -> Result<Vec<Result<Sequence, Error>>, Error> {
+        let large_pages =
+            LargePages::prepare(&self.path, group.iter().map(|commit| bytes_of(&commit.batch)).sum());
         let _early = Early::sync(&self.path, group.iter().map(|commit| commit.batch.size()).sum());
         let mut txn = Transaction::begin(&self.engine)?;
         let before = self.engine.sequence(&txn)?;
@@ -304,6 +307,11 @@ impl Writer {
         }
         if last > before {
             txn.commit(last, None)?;
+        } else {
+            drop(txn);
+        }
+        if let Some(large_pages) = large_pages {
+            large_pages.trim(self.engine.length());
         }
         Ok(outcomes)
     }
@@ -448,6 +456,13 @@ impl Writer {
         drop(rows);
         txn.commit(last, salts)
     }
+}
+
+/// How many bytes a batch takes at the most where it is put behind everything else.
+fn bytes_of(batch: &Batch) -> usize {
+    // A row has a head, a place and a checksum; behind the last one of a page there is no room for another.
+    let rows = batch.size() + 16 * batch.writes().len();
+    rows + rows / 8
 }
 
 /// An error once more, for each who waits. What it was about is said in the same words.
