@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join;
 use keyloom_key::Timestamp;
 use keyloom_schema::{self as schema, State};
 use keyloom_store::{Batch, Condition, Direction, Fingerprint, Limits, Read, Store};
@@ -121,25 +122,17 @@ impl<'a, S: Store> Fresh<'a, S> {
         rows: impl Iterator<Item = Result<Keyed, Error>>,
         mut progress: impl FnMut(u64),
     ) -> Result<(), Error> {
-        let tree = self.tree(number);
-        let (mut batch, mut written, mut last) = (Batch::new(), 0, None::<Keyed>);
-        for row in rows {
-            let row = row?.in_tree(tree);
-            if last.as_ref().is_some_and(|last| last.key() == row.key()) {
-                return Err(self.twin(number, row.key()));
-            }
-            if number > 0 || self.done().is_none_or(|done| row.key() > done) {
-                batch.write(row.key(), Some(row.value()));
-            }
-            written += 1;
-            last = Some(row);
-            if batch.size() >= self.part {
-                self.commit(std::mem::take(&mut batch), number, last.as_ref()).await?;
-                progress(written);
-            }
+        let mut mark = self.mark.clone();
+        let mut parts = Parts { fresh: self, number, rows, last: None, gathered: 0, ended: false };
+        let mut part = parts.next()?;
+        while let Some((batch, gathered)) = part {
+            // While the store writes a part, the next is gathered.
+            let (committed, next) = join(self.commit(batch, &mark), async { parts.next() }).await;
+            mark = committed?;
+            progress(gathered);
+            part = next?;
         }
-        self.commit(batch, number, last.as_ref()).await?;
-        progress(written);
+        self.mark = mark;
         Ok(())
     }
 
@@ -160,17 +153,12 @@ impl<'a, S: Store> Fresh<'a, S> {
         keyspace::fresh(self.new.primary().id())
     }
 
-    async fn commit(&mut self, batch: Batch, number: usize, last: Option<&Keyed>) -> Result<(), Error> {
+    /// Commits a part, if the mark is this one; returns what it is then.
+    async fn commit(&self, batch: Batch, before: &[u8]) -> Result<Vec<u8>, Error> {
         let (key, mark) = (self.mark_key(), mark(self.table.database().now(), &self.new)?);
-        let mut batch = batch.require_value(key.clone(), self.mark.clone()).put(key, &mark);
-        if let (Some(identity), Some(last), 0) = (self.identity, last, number) {
-            batch = batch.put(keyspace::load(identity), last.key());
-        }
+        let batch = batch.require_value(key.clone(), before.to_vec()).put(key, &mark);
         match self.table.database().store().commit(batch).await {
-            Ok(_) => {
-                self.mark = mark;
-                Ok(())
-            }
+            Ok(_) => Ok(mark),
             Err(keyloom_store::Error::Conflict(_)) => Err(self.ended()),
             Err(error) => Err(error.into()),
         }
@@ -232,6 +220,47 @@ impl<'a, S: Store> Fresh<'a, S> {
         let reason =
             format!("the load into {table} wrote nothing for {minutes} minutes, and was taken for cut off");
         Error::Conflict(reason.into())
+    }
+}
+
+/// The rows of a tree, as many at a time as are committed as one.
+struct Parts<'f, 'a, S, R> {
+    fresh: &'f Fresh<'a, S>,
+    /// Which tree, as [`Fresh::fill`] has it.
+    number: usize,
+    rows: R,
+    last: Option<Keyed>,
+    gathered: u64,
+    ended: bool,
+}
+
+impl<S: Store, R: Iterator<Item = Result<Keyed, Error>>> Parts<'_, '_, S, R> {
+    /// The next rows, and how many there were until then.
+    fn next(&mut self) -> Result<Option<(Batch, u64)>, Error> {
+        if self.ended {
+            return Ok(None);
+        }
+        let (fresh, tree) = (self.fresh, self.fresh.tree(self.number));
+        let mut batch = Batch::new();
+        while batch.size() < fresh.part {
+            let Some(row) = self.rows.next() else {
+                self.ended = true;
+                break;
+            };
+            let row = row?.in_tree(tree);
+            if self.last.as_ref().is_some_and(|last| last.key() == row.key()) {
+                return Err(fresh.twin(self.number, row.key()));
+            }
+            if self.number > 0 || fresh.done().is_none_or(|done| row.key() > done) {
+                batch.write(row.key(), Some(row.value()));
+            }
+            self.gathered += 1;
+            self.last = Some(row);
+        }
+        if let (Some(identity), Some(last), 0) = (fresh.identity, &self.last, self.number) {
+            batch = batch.put(keyspace::load(identity), last.key());
+        }
+        Ok(Some((batch, self.gathered)))
     }
 }
 
