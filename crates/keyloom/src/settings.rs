@@ -5,7 +5,7 @@
 //! | `preset` | `high-write`, `high-read`, `balanced`: all but the compression | none |
 //! | `durability` | `synced`, `written`, `buffered`: what a [commit promises](Durability) | `synced` |
 //! | `write_buffer` | the most in memory that is not in the file yet: [writes or bytes](WriteBuffer) | the store's |
-//! | `filter` | `on`, `off`, or how many keys are expected | `off` |
+//! | `filter` | `on`, `off`, or how many keys are expected | the store's own, if it has one |
 //! | `cache` | `on` (64 MiB), `off`, bytes as in `256MB`, or a share of the free memory as in `30%` | `off` |
 //! | `cache_ttl` | how long an entry may be used, as in `5m`, `30s`, `100ms` | `5m` |
 //! | `compression` | `none`, `lz4`, `zstd`: how new values are written | as the database was told last |
@@ -74,7 +74,7 @@ pub enum WriteBuffer {
 /// Settings that go together, as the composite-key specification has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Many writes: `written`, gathered by 10,000; no filter, no cache.
+    /// Many writes: `written`, gathered by 10,000; no cache, and no filter but the store's own.
     HighWrite,
     /// Many reads: a filter, a cache of 30 % of the free memory; writes gathered by 1,000.
     HighRead,
@@ -82,10 +82,10 @@ pub enum Preset {
     Balanced,
 }
 
-/// Whether there is a filter.
+/// Whether there is a filter in front of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Filter {
-    /// None.
+    /// None, and none of the store's own either.
     Off,
     /// One that begins small and grows.
     On,
@@ -122,15 +122,16 @@ impl Preset {
     /// What it stands for.
     pub const fn settings(self) -> Settings {
         let (durability, write_buffer, filter, cache) = match self {
-            Self::HighWrite => (Durability::Written, 10_000, Filter::Off, Cache::Off),
-            Self::HighRead => (Durability::Synced, 1_000, Filter::On, Cache::Percent(30)),
-            Self::Balanced => (Durability::Synced, 5_000, Filter::On, Cache::On),
+            // It says nothing of the filter: `off` would turn off the one that a file has of its own.
+            Self::HighWrite => (Durability::Written, 10_000, None, Cache::Off),
+            Self::HighRead => (Durability::Synced, 1_000, Some(Filter::On), Cache::Percent(30)),
+            Self::Balanced => (Durability::Synced, 5_000, Some(Filter::On), Cache::On),
         };
         Settings {
             preset: Some(self),
             durability: Some(durability),
             write_buffer: Some(WriteBuffer::Writes(write_buffer)),
-            filter: Some(filter),
+            filter,
             cache: Some(cache),
             cache_ttl: None,
             compression: None,

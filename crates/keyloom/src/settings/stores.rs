@@ -13,7 +13,7 @@ impl Settings {
     /// ```
     /// use keyloom::{Location, Settings};
     /// let settings: Settings = "preset=high-write&cache=on".parse()?;
-    /// assert_eq!(settings.at(&Location::Memory)?.to_string(), "preset=high-write&filter=off&cache=on");
+    /// assert_eq!(settings.at(&Location::Memory)?.to_string(), "preset=high-write&cache=on");
     /// let settings: Settings = "durability=written".parse()?;
     /// assert!(settings.at(&Location::Memory).is_err());
     /// # Ok::<(), keyloom::Error>(())
@@ -61,8 +61,8 @@ impl Settings {
         use keyloom_lmdb::{FilterOptions, LogOptions, Options};
         let settings = self.effective();
         let layers = settings.layers();
-        let filter = match (self.filter, layers.filter) {
-            // One is enough, and none if that is said. A preset says it of the layer only.
+        let filter = match (settings.filter, layers.filter) {
+            // One is enough, and none if that is said.
             (Some(Filter::Off), _) | (_, Some(_)) => None,
             _ => Some(FilterOptions::default()),
         };

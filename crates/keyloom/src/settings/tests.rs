@@ -16,12 +16,14 @@ fn read(text: &str) -> Result<Settings, String> {
 fn presets_have_their_values() {
     let of = |preset: Preset| {
         let Settings { write_buffer, filter, cache, durability, .. } = preset.settings();
-        (write_buffer.unwrap(), filter.unwrap(), cache.unwrap(), durability.unwrap())
+        (write_buffer.unwrap(), filter, cache.unwrap(), durability.unwrap())
     };
     let writes = WriteBuffer::Writes;
-    assert_eq!(of(Preset::HighWrite), (writes(10_000), Filter::Off, Cache::Off, Durability::Written));
-    assert_eq!(of(Preset::HighRead), (writes(1_000), Filter::On, Cache::Percent(30), Durability::Synced));
-    assert_eq!(of(Preset::Balanced), (writes(5_000), Filter::On, Cache::On, Durability::Synced));
+    assert_eq!(of(Preset::HighWrite), (writes(10_000), None, Cache::Off, Durability::Written));
+    let on = Some(Filter::On);
+    assert_eq!(of(Preset::HighRead), (writes(1_000), on, Cache::Percent(30), Durability::Synced));
+    assert_eq!(of(Preset::Balanced), (writes(5_000), on, Cache::On, Durability::Synced));
+    assert_eq!(Preset::HighWrite.settings().layers(), keyloom_layers::Layers::default());
     for preset in Preset::ALL {
         assert_eq!(read(&format!("preset={}", preset.name())).unwrap().effective(), preset.settings());
     }
@@ -131,7 +133,7 @@ fn layers_are_what_is_asked() {
 #[cfg(feature = "lmdb")]
 #[test]
 fn files_are_opened_so() {
-    let options = |text: &str| read(text).unwrap().lmdb();
+    let options = |text: &str| read(text).unwrap().at(&"shop.klm".parse().unwrap()).unwrap().lmdb();
     assert_eq!(options(""), keyloom_lmdb::Options::default());
     let write = options("preset=high-write");
     assert_eq!(write.durability, Durability::Written);
@@ -144,7 +146,10 @@ fn files_are_opened_so() {
     // One filter is enough, and none if that is said; a preset for writes leaves the file its own.
     assert!(write.filter.is_some() && options("cache=1MB").filter.is_some());
     assert!(options("filter=on").filter.is_none() && options("preset=balanced").filter.is_none());
-    assert!(options("filter=off").filter.is_none());
+    assert!(
+        options("filter=off").filter.is_none() && options("preset=high-write&filter=off").filter.is_none()
+    );
+    assert!(Preset::HighWrite.settings().lmdb().filter.is_some());
     let buffered = options("durability=buffered&write_buffer=50").durability;
     assert!(matches!(buffered, Durability::Buffered { entries: 50, .. }));
     let log = options("write_buffer=8MiB").log.unwrap();
@@ -159,9 +164,9 @@ fn at(place: &str, text: &str) -> Result<String, String> {
 
 #[test]
 fn what_only_a_preset_says_is_left_out_where_it_is_not_had() {
-    let file = "preset=high-write&durability=written&write_buffer=10000&filter=off&cache=off";
+    let file = "preset=high-write&durability=written&write_buffer=10000&cache=off";
     assert_eq!(at("shop.klm", "preset=high-write"), Ok(file.to_owned()));
-    assert_eq!(at("memory:", "preset=high-write"), Ok("preset=high-write&filter=off&cache=off".to_owned()));
+    assert_eq!(at("memory:", "preset=high-write"), Ok("preset=high-write&cache=off".to_owned()));
     for (text, told) in [
         ("durability=synced", "has no setting durability: it is for files"),
         ("write_buffer=1", "has no setting write_buffer: it is for files"),
@@ -186,7 +191,7 @@ fn files_of_redb_are_opened_so() {
     assert_eq!(own.cache, 1 << 20);
     // There is no `written`, so the preset's promise is kept by more than it asks for.
     assert_eq!(options("preset=high-write").durability, Durability::Synced);
-    let shown = "preset=high-write&durability=synced&filter=off&cache=off";
+    let shown = "preset=high-write&durability=synced&cache=off";
     assert_eq!(at("redb:shop", "preset=high-write"), Ok(shown.to_owned()));
     assert_eq!(at("redb:shop", shown), Ok(shown.to_owned()));
     for (text, told) in [
@@ -222,7 +227,7 @@ fn folders_of_rocksdb_are_opened_so() {
     let buffered = options("durability=buffered&write_buffer=50").durability;
     assert!(matches!(buffered, Durability::Buffered { entries: 50, .. }));
     assert_eq!(options("preset=high-write"), Options { durability, ..plain });
-    let shown = "preset=high-write&durability=written&filter=off&cache=off";
+    let shown = "preset=high-write&durability=written&cache=off";
     assert_eq!(at("rocksdb:shop", "preset=high-write"), Ok(shown.to_owned()));
     assert_eq!(
         at("rocksdb:shop", "write_buffer=50"),
