@@ -62,6 +62,11 @@ impl Process {
         })
     }
 
+    /// Its number among the processes of the system.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Tells it to go on.
     pub fn tell(&mut self) {
         self.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();

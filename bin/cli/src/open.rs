@@ -1,8 +1,10 @@
 //! The database that a command works on.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use keyloom::store::Store;
 use keyloom::{Database, Location, Settings, Url, UrlStore, Wait};
 
 use crate::failure::Failure;
@@ -84,6 +86,22 @@ pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     }
 }
 
+/// Waits for what others have committed, and tells if it cannot: one that does not let go is no reason to fail, but what is
+/// read is older than it may seem.
+pub(crate) fn catch_up(store: &impl Store) {
+    if let Err(error) = store.catch_up().wait() {
+        // There is nobody to tell that there is nobody to tell.
+        let _ = writeln!(
+            anstream::stderr(),
+            "warning: another process may have commits in its log that are not seen here yet ({error}): ask again when \
+             it goes on, or end it"
+        );
+    }
+}
+
 fn open(url: &Url) -> Result<Database<UrlStore>, Failure> {
-    url.open().wait().map_err(|error| Failure::Failed(format!("{}: {error}", url.location)))
+    let database =
+        url.open().wait().map_err(|error| Failure::Failed(format!("{}: {error}", url.location)))?;
+    catch_up(database.store());
+    Ok(database)
 }

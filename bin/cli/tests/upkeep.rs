@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use keyloom::lmdb::LmdbStore;
+use keyloom::lmdb::{LmdbStore, LogOptions, Options};
 use keyloom::schema::{Index, Table};
-use keyloom::store::{Batch, Direction, Limits, Read, Store};
+use keyloom::store::{Batch, Direction, Durability, Limits, Read, Store};
 use keyloom::{Database, Document, Wait};
 use keyloom_testkit::child::{self, Process};
 
@@ -64,7 +64,12 @@ fn fails(arguments: &[&str], folder: &Path) -> String {
 /// Not a test of its own: the other process of those below.
 #[test]
 fn as_a_child() {
-    let Some((_, path)) = child::task() else { return };
+    let Some((task, path)) = child::task() else { return };
+    // What it writes is in its log for longer than any of the tests takes.
+    let log =
+        (task == "log").then(|| LogOptions { interval: Duration::from_secs(600), ..LogOptions::default() });
+    let options = Options { durability: Durability::Written, log, ..Options::default() };
+    let _store = log.map(|_| LmdbStore::open_with(&path, options).unwrap());
     let database = open(&path);
     let orders = database.table("orders").wait().unwrap();
     for id in 100_000.. {
@@ -123,6 +128,34 @@ fn what_differs_is_shown_and_mended() {
     assert_eq!(done.lines().filter(|line| line.ends_with(",done")).count(), 3, "{done}");
     prints(&["verify", "shop.klm"], folder.path());
     assert_eq!(prints(&["repair", "shop.klm", "--apply"], folder.path()), "nothing differs\n");
+}
+
+/// What was in the log of a process that did not let go was missing in the answer, and nobody was told.
+#[test]
+#[cfg(unix)]
+fn who_may_be_behind_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.klm");
+    fill(&path, 1);
+    let mut writer = child::start("log", &path);
+    let signal = |name: &str, id: u32| {
+        assert!(Command::new("kill").args([name, &id.to_string()]).status().unwrap().success());
+    };
+    let mut said = put(&mut writer);
+    assert_eq!(said.next(), Some(100_000));
+    signal("-STOP", writer.id());
+    let count = ["sql", "shop.klm", "SELECT COUNT(*) AS n FROM orders WHERE id >= 100000", "--format", "csv"];
+    let output = keyloom(&count, folder.path());
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    assert!(
+        told.starts_with("warning: another process may have commits in its log that are not seen here yet")
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+    signal("-CONT", writer.id());
+    let output = keyloom(&count, folder.path());
+    assert_ne!(String::from_utf8(output.stdout).unwrap(), "n\n0\n");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }
 
 #[test]

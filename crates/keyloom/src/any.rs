@@ -160,6 +160,10 @@ impl Store for AnyStore {
         of!(self, store => store.catch_up())
     }
 
+    async fn is_behind(&self) -> Result<bool, Error> {
+        of!(self, store => store.is_behind())
+    }
+
     async fn stripe(&self, prefix: &[u8], stripes: u16) -> Result<(), Error> {
         of!(self, store => store.stripe(prefix, stripes))
     }

@@ -168,6 +168,10 @@ impl<S: Store> Store for Layered<S> {
         self.store.catch_up().await
     }
 
+    async fn is_behind(&self) -> Result<bool, Error> {
+        self.store.is_behind().await
+    }
+
     async fn stripe(&self, prefix: &[u8], stripes: u16) -> Result<(), Error> {
         self.store.stripe(prefix, stripes).await
     }

@@ -109,6 +109,11 @@ impl<S: Store> Blocking<S> {
         self.0.catch_up().wait()
     }
 
+    /// [`Store::is_behind`].
+    pub fn is_behind(&self) -> Result<bool, Error> {
+        self.0.is_behind().wait()
+    }
+
     /// [`Store::flush`].
     pub fn flush(&self) -> Result<(), Error> {
         self.0.flush().wait()

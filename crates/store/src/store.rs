@@ -143,6 +143,14 @@ pub trait Store: Read {
         ready(Ok(()))
     }
 
+    /// Whether others may have committed what cannot be read here yet: [`catch_up`](Self::catch_up) makes it readable, or a
+    /// moment does.
+    ///
+    /// If it is not so, there is nothing; if it is, there may be.
+    fn is_behind(&self) -> impl Future<Output = Result<bool, Error>> + Send {
+        ready(Ok(false))
+    }
+
     /// Tells that behind `prefix`, in the next byte, stands which of so many stripes a key is in.
     ///
     /// A store may keep stripes apart, if nothing with this prefix was written yet. Most stores do nothing.

@@ -170,17 +170,8 @@ impl LmdbStore {
         self.shared.buffer.as_ref().is_some_and(|buffer| buffer.is_open())
     }
 
-    /// Whether another process has the right to write now: what it has committed may be in its log only, and cannot be
-    /// read here until it is in the file, which takes a [moment](crate::LogOptions::interval), or until one
-    /// [catches up](Store::catch_up).
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// let store = keyloom_lmdb::LmdbStore::open(folder.path().join("shop.klm"))?;
-    /// assert!(!store.is_behind()?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn is_behind(&self) -> Result<bool, Error> {
+    /// Whether another process has the right to write now: what it has committed may be in its log only.
+    fn is_behind_now(&self) -> Result<bool, Error> {
         Ok(!self.has_turn()
             && WriterLock::open(self.engine().env.path(), Duration::ZERO)?.take_now().is_none())
     }
@@ -414,6 +405,10 @@ impl Store for LmdbStore {
             return Ok(());
         }
         self.drain().await
+    }
+
+    fn is_behind(&self) -> impl Future<Output = Result<bool, Error>> + Send {
+        ready(self.is_behind_now())
     }
 
     fn sequence(&self) -> impl Future<Output = Result<Sequence, Error>> + Send {

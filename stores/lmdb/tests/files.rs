@@ -208,7 +208,7 @@ fn others_read_what_is_in_the_log_of_one_when_they_catch_up() {
     for number_said in committed(&mut writer).take(200) {
         // What it sees is whole, however old.
         let seen = ["a", "b", "c"].map(|key| number(&store, key));
-        behind += u64::from(store.inner().is_behind().unwrap());
+        behind += u64::from(store.is_behind().unwrap());
         if number_said.is_multiple_of(20) {
             store.catch_up().unwrap();
             assert!(number(&store, "a").unwrap() >= number_said, "{seen:?}");

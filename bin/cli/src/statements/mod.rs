@@ -13,7 +13,7 @@ use std::time::Instant;
 use keyloom::key::Value;
 use keyloom::plan::Plan;
 use keyloom::sql::{Answer, Error, Parameters, Rows, Session, Statement};
-use keyloom::store::Store as _;
+use keyloom::store::Error as StoreError;
 use keyloom::{Database, Error as TableError, Wait};
 
 pub(crate) use interrupt::Stop;
@@ -76,9 +76,8 @@ impl Runner {
 
     /// Runs one statement and prints what it answers.
     pub(crate) fn run(&mut self, statement: &Statement) -> Result<(), Ended> {
-        // What other programs had committed before is part of the answer. One that cannot be waited for is no reason to
-        // fail: what it wrote is seen a moment later.
-        let _ = self.database().store().catch_up().wait();
+        // What other programs had committed before is part of the answer.
+        open::catch_up(self.database().store());
         if self.explain {
             let plans = self.session.explain(statement, &self.parameters).wait();
             let plans = plans.map_err(|error| self.explained(error))?;
@@ -205,9 +204,12 @@ fn finish(database: &Database<SessionStore>) {
     });
     let filled = filled.wait();
     drop(progress);
-    if let Err(error) = filled {
+    match filled {
+        Ok(_) => {}
+        // Another process does not let go: each statement tells what that means for it.
+        Err(TableError::Store(StoreError::Busy(_))) => {}
         // A statement may do without it, and one that cannot will say so.
-        say(&format!("warning: an index is not filled: {error}"));
+        Err(error) => say(&format!("warning: an index is not filled: {error}")),
     }
 }
 
@@ -246,12 +248,12 @@ impl From<Ended> for Failure {
 }
 
 fn stopped() -> Error {
-    Error::Table(TableError::Store(keyloom::store::Error::Stopped))
+    Error::Table(TableError::Store(StoreError::Stopped))
 }
 
 /// Whether it is someone's wish that ended a statement, and nothing of it was done.
 fn is_stopped(error: &Error) -> bool {
-    matches!(error, Error::Table(TableError::Store(keyloom::store::Error::Stopped)))
+    matches!(error, Error::Table(TableError::Store(StoreError::Stopped)))
 }
 
 /// Tells something beside the answers.

@@ -169,6 +169,10 @@ impl Store for SessionStore {
         self.now()?.catch_up().await
     }
 
+    async fn is_behind(&self) -> Result<bool, Error> {
+        self.now()?.is_behind().await
+    }
+
     async fn stripe(&self, prefix: &[u8], stripes: u16) -> Result<(), Error> {
         self.made()?.stripe(prefix, stripes).await
     }
