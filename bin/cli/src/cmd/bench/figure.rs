@@ -16,6 +16,8 @@ pub(super) struct Figure {
     pub(super) latency: Option<Latency>,
     /// What an operation allocates.
     pub(super) bytes: Option<f64>,
+    /// What a commit promised, if something was written.
+    pub(super) promise: Option<&'static str>,
 }
 
 /// What the figures are measured with.
@@ -23,13 +25,13 @@ pub(super) struct About {
     pub(super) count: usize,
     pub(super) rounds: usize,
     pub(super) cores: usize,
-    /// What the commits of single writes promise.
-    pub(super) durability: String,
+    /// What the commits of single writes were asked to promise.
+    pub(super) durability: &'static str,
 }
 
 /// The columns of the figures.
-pub(super) const COLUMNS: [&str; 8] =
-    ["orders", "work", "store", "per_second", "p50_ns", "p99_ns", "p999_ns", "bytes"];
+pub(super) const COLUMNS: [&str; 9] =
+    ["orders", "work", "store", "per_second", "p50_ns", "p99_ns", "p999_ns", "bytes", "promise"];
 
 impl Figure {
     /// A work in memory, as it is called among the others.
@@ -50,6 +52,7 @@ impl Figure {
             per_second: figure.per_second,
             latency: None,
             bytes: figure.bytes,
+            promise: None,
         }
     }
 
@@ -71,6 +74,7 @@ impl Figure {
             nanos(|latency| latency.p99),
             nanos(|latency| latency.p999),
             self.bytes.map_or(Value::Null, |bytes| Value::Uint(whole(bytes))),
+            self.promise.map_or(Value::Null, Value::from),
         ]
     }
 
@@ -88,13 +92,16 @@ impl Figure {
             if let Some(bytes) = self.bytes {
                 members.insert("bytes".to_owned(), bytes.into());
             }
+            if let Some(promise) = self.promise {
+                members.insert("promise".to_owned(), promise.into());
+            }
         }
         figure
     }
 }
 
 impl About {
-    pub(super) fn new(count: usize, rounds: usize, durability: String) -> Self {
+    pub(super) fn new(count: usize, rounds: usize, durability: &'static str) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self { count, rounds, cores, durability }
     }

@@ -29,8 +29,9 @@ Examples:
   keyloom bench --store lmdb --work single_write,synced16 --durability synced --format csv"
 )]
 pub(crate) struct Bench {
-    /// The stores, by name, or a database without tables by its URL; redb and rocksdb if they are built in
-    #[arg(long, value_name = "STORE", value_delimiter = ',', default_value = place::DEFAULT)]
+    /// The stores, by name, or a database without tables by its URL; every store that is built in if none is named: memory,
+    /// lmdb, redb, rocksdb
+    #[arg(long, value_name = "STORE", value_delimiter = ',')]
     store: Vec<String>,
     /// How many orders: 1000, 100k, 10M
     #[arg(long, default_value = "1M", value_parser = keyloom_workload::count)]
@@ -43,7 +44,12 @@ pub(crate) struct Bench {
                 single_write, synced16"
     )]
     work: Vec<String>,
-    #[arg(long, value_enum, default_value = "written", help = "What the commits of single_write promise")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "written",
+        help = "What the commits of single_write are to promise; what a store promises stands beside its figure"
+    )]
     durability: Promise,
     /// How many rounds a median is taken over
     #[arg(long, default_value_t = 5)]
@@ -110,10 +116,12 @@ impl Bench {
             return Err(Failure::Misuse(format!("there is no work `{work}`: {}", WORKS.join(", "))));
         }
         let folder = tempfile::tempdir_in(self.folder.clone().unwrap_or_else(std::env::temp_dir))?;
+        let all = || place::ALL.iter().map(|name| (*name).to_owned()).collect();
+        let names: Vec<String> = if self.store.is_empty() { all() } else { self.store.clone() };
         let mut places: Vec<Place> =
-            self.store.iter().map(|name| Place::of(name, folder.path())).collect::<Result<_, _>>()?;
+            names.iter().map(|name| Place::of(name, folder.path())).collect::<Result<_, _>>()?;
         let (count, rounds) = if self.quick { (10_000, 1) } else { (self.count, self.rounds.max(1)) };
-        let about = About::new(count, rounds, format!("{:?}", self.durability).to_lowercase());
+        let about = About::new(count, rounds, place::promise(self.durability.into()));
         let progress = Progress::of_steps(self.steps(count));
         let mut figures = Vec::new();
         if self.has("memory10k") {

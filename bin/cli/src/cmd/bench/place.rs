@@ -3,26 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use keyloom::layers::{Layered, Layers};
-use keyloom::lmdb::{LmdbStore, Options};
 use keyloom::store::Durability;
-use keyloom::{AnyStore, MemoryStore, Url, UrlStore, Wait};
+use keyloom::{AnyStore, Location, MemoryStore, Settings, Url, UrlStore, Wait};
 use keyloom_workload::{Error, Keyloom};
 
 use crate::failure::Failure;
 use crate::open;
 
-/// The stores that are measured where none are named.
-pub(super) const DEFAULT: &str = "memory,lmdb";
-/// The stores of this build.
-const ALL: &str = if cfg!(all(feature = "redb", feature = "rocksdb")) {
-    "memory, lmdb, redb, rocksdb"
-} else if cfg!(feature = "redb") {
-    "memory, lmdb, redb"
-} else if cfg!(feature = "rocksdb") {
-    "memory, lmdb, rocksdb"
-} else {
-    "memory, lmdb"
-};
+/// The stores of this build, which are measured where none are named.
+pub(super) const ALL: &[&str] = &[
+    "memory",
+    "lmdb",
+    #[cfg(feature = "redb")]
+    "redb",
+    #[cfg(feature = "rocksdb")]
+    "rocksdb",
+];
 
 /// A store to be measured.
 pub(super) struct Place {
@@ -33,8 +29,8 @@ pub(super) struct Place {
 
 enum Kind {
     Memory(MemoryStore),
-    /// A folder of its own, and how a file in it is opened.
-    File(PathBuf, fn(&Path, Durability) -> Result<AnyStore, Error>),
+    /// A folder of its own, and the database in it.
+    Own(PathBuf, Box<Url>),
     /// A database that somebody has: it must have no tables, and has none again in the end.
     Url(Box<Url>),
 }
@@ -43,26 +39,33 @@ const TABLE: &str = "orders";
 
 impl Place {
     pub(super) fn of(name: &str, folder: &Path) -> Result<Self, Failure> {
+        let own = |location: fn(PathBuf) -> Location| {
+            let folder = folder.join(name);
+            let url = location(folder.join("orders.klm")).into();
+            Kind::Own(folder, Box::new(url))
+        };
         let kind = match name {
             "memory" => Kind::Memory(MemoryStore::new()),
-            "lmdb" => Kind::File(folder.join(name), lmdb),
+            "lmdb" => own(Location::File),
             #[cfg(feature = "redb")]
-            "redb" => Kind::File(folder.join(name), redb),
+            "redb" => own(Location::Redb),
             #[cfg(feature = "rocksdb")]
-            "rocksdb" => Kind::File(folder.join(name), rocksdb),
+            "rocksdb" => own(Location::Rocks),
             _ if name.contains([':', '/', '.']) => {
                 let url = open::locate(name)?;
                 let database = url.open().wait()?;
                 if !database.tables().is_empty() {
                     return Err(Failure::Failed(format!(
-                        "{name} has tables: name a database that is empty, or a store: {ALL}"
+                        "{name} has tables: name a database that is empty, or a store: {}",
+                        ALL.join(", ")
                     )));
                 }
                 Kind::Url(Box::new(url))
             }
             _ => {
                 return Err(Failure::Misuse(format!(
-                    "there is no store `{name}` in this build: {ALL}, or a URL"
+                    "there is no store `{name}` in this build: {}, or a URL",
+                    ALL.join(", ")
                 )));
             }
         };
@@ -73,7 +76,7 @@ impl Place {
     pub(super) fn fresh(&mut self) -> Result<Keyloom<UrlStore>, Error> {
         match &mut self.kind {
             Kind::Memory(store) => *store = MemoryStore::new(),
-            Kind::File(folder, _) => {
+            Kind::Own(folder, _) => {
                 if folder.exists() {
                     std::fs::remove_dir_all(&*folder)?;
                 }
@@ -86,12 +89,25 @@ impl Place {
 
     /// The store with what is in it, and another promise where it can be chosen.
     pub(super) fn open(&self, durability: Durability) -> Result<Keyloom<UrlStore>, Error> {
-        let store = match &self.kind {
-            Kind::Memory(store) => AnyStore::Memory(store.clone()),
-            Kind::File(folder, open) => open(&folder.join("orders.klm"), durability)?,
-            Kind::Url(url) => return Keyloom::open(url.store()?),
-        };
-        Keyloom::open(Layered::open(store, Layers::default()).wait()?)
+        Keyloom::open(match &self.kind {
+            Kind::Memory(store) => {
+                Layered::open(AnyStore::Memory(store.clone()), Layers::default()).wait()?
+            }
+            Kind::Own(_, url) | Kind::Url(url) => promising(url, durability).store()?,
+        })
+    }
+
+    /// What its commits promise when this is asked for.
+    pub(super) fn promise(&self, durability: Durability) -> &'static str {
+        match &self.kind {
+            Kind::Memory(_) => "memory",
+            Kind::Own(_, url) | Kind::Url(url) => match &url.location {
+                Location::Memory => "memory",
+                #[cfg(feature = "cassandra")]
+                Location::Cluster(_) => "cluster",
+                _ => promise(promising(url, durability).settings.durability.unwrap_or_default()),
+            },
+        }
     }
 
     /// Leaves a database that somebody has as it was.
@@ -106,20 +122,17 @@ impl Place {
     }
 }
 
-fn lmdb(path: &Path, durability: Durability) -> Result<AnyStore, Error> {
-    Ok(AnyStore::Lmdb(LmdbStore::open_with(path, Options { durability, ..Options::default() })?))
+/// The database with this promise; as it is, if its URL says another or its store has none such.
+fn promising(url: &Url, durability: Durability) -> Url {
+    let asked = url.clone().or(Settings { durability: Some(durability), ..Settings::default() });
+    if asked.settings.at(&asked.location).is_ok() { asked } else { url.clone() }
 }
 
-/// It cannot promise `written` and promises more then.
-#[cfg(feature = "redb")]
-fn redb(path: &Path, durability: Durability) -> Result<AnyStore, Error> {
-    use keyloom::redb::{Options, RedbStore};
-    let durability = if durability == Durability::Written { Durability::Synced } else { durability };
-    Ok(AnyStore::Redb(RedbStore::open_with(path, Options { durability, ..Options::default() })?))
-}
-
-#[cfg(feature = "rocksdb")]
-fn rocksdb(path: &Path, durability: Durability) -> Result<AnyStore, Error> {
-    use keyloom::rocksdb::{Options, RocksStore};
-    Ok(AnyStore::Rocks(RocksStore::open_with(path, Options { durability, ..Options::default() })?))
+/// A promise by its name.
+pub(super) fn promise(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Synced => "synced",
+        Durability::Written => "written",
+        Durability::Buffered { .. } => "buffered",
+    }
 }

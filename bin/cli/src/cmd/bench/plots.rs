@@ -23,7 +23,7 @@ fn title(work: &str) -> &str {
         "index20" => "20 records by an index",
         "full_scan" => "Full scan, rows",
         "single_write" => "One writer, a commit each",
-        "synced16" => "16 writers, every commit synced",
+        "synced16" => "16 writers, every commit to be synced",
         "memory10k_write" => "Write",
         "memory10k_lookup" => "Look up by key",
         "memory10k_prefix100" => "Scan 100 rows",
@@ -108,11 +108,15 @@ fn section(
 
 fn throughput(html: &mut Html, full: &[&Figure]) {
     let works = distinct(full.iter().map(|figure| figure.work));
-    let said = "Operations a second, the median of the rounds. The share is of the fastest.";
+    let said = "Operations a second, the median of the rounds. The share is of the fastest. Beside what is written stands \
+                what a commit promised there.";
     section(html, "Throughput", said, &[], &works, |html, work| {
         let of_work = full.iter().filter(|figure| figure.work == work);
         let bars: Vec<Bar> = of_work
-            .map(|figure| Bar::new(figure.store.clone(), whole(figure.per_second), String::new()))
+            .map(|figure| {
+                let promise = figure.promise.unwrap_or_default().to_owned();
+                Bar::new(figure.store.clone(), whole(figure.per_second), promise)
+            })
             .collect();
         chart::lying(html, &bars, bars.iter().map(|bar| bar.value).max().unwrap_or_default());
     });
@@ -197,12 +201,12 @@ fn footer(html: &mut Html, about: &About) {
     html.element("footer", &[], |html| {
         let rounds = counted(u64::try_from(about.rounds).unwrap_or(u64::MAX), "round", "rounds");
         let version = env!("CARGO_PKG_VERSION");
-        let promise = &about.durability;
+        let promise = about.durability;
         html.text_in(
             "p",
             "",
             &format!(
-                "Keyloom {version}, {rounds} in which every store is asked in turn. The commits of one writer are {promise}. \
+                "Keyloom {version}, {rounds} in which every store is asked in turn. The commits of one writer were asked to be {promise}. \
                  The figures hold for the machine and the moment that they were taken on."
             ),
         );

@@ -115,7 +115,7 @@ impl Run<'_> {
             }
         }
         if is_asked {
-            self.keep(loaded.size, "load", loaded.size, &times, None);
+            self.keep(loaded.size, "load", loaded.size, (&times, None), Some(Durability::Synced));
         }
         self.progress.step();
         Ok(())
@@ -142,7 +142,7 @@ impl Run<'_> {
                 calls.run(|| questions.ask_some(work, loaded.held(at)?, one..one + 1))?;
             }
         }
-        self.keep(loaded.size, work.name(), questions.count(work), &times, Some(&calls));
+        self.keep(loaded.size, work.name(), questions.count(work), (&times, Some(&calls)), None);
         self.progress.step();
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Run<'_> {
                 calls.run(|| loaded.held(at)?.write(order))?;
             }
         }
-        self.keep(loaded.size, work, count, &times, Some(&calls));
+        self.keep(loaded.size, work, count, (&times, Some(&calls)), Some(durability));
         self.progress.step();
         Ok(())
     }
@@ -190,8 +190,8 @@ impl Run<'_> {
         size: usize,
         work: &'static str,
         count: usize,
-        times: &[Times],
-        calls: Option<&[Times]>,
+        (times, calls): (&[Times], Option<&[Times]>),
+        asked: Option<Durability>,
     ) {
         for (at, (place, times)) in self.places.iter().zip(times).enumerate() {
             let calls = calls.and_then(|calls| calls.get(at)).filter(|calls| !calls.is_empty());
@@ -202,6 +202,7 @@ impl Run<'_> {
                 per_second: times.per_second(count),
                 latency: calls.map(Times::latency),
                 bytes: None,
+                promise: asked.map(|asked| place.promise(asked)),
             });
         }
     }
