@@ -5,6 +5,7 @@
 //! | `preset` | `high-write`, `high-read`, `balanced`: all but the compression | none |
 //! | `durability` | `synced`, `written`, `buffered`: what a [commit promises](Durability) | `synced` |
 //! | `write_buffer` | the most in memory that is not in the file yet: [writes or bytes](WriteBuffer) | the store's |
+//! | `log` | `on`, `off`: whether small commits to a file of LMDB's go to a log first | `on` |
 //! | `filter` | `on`, `off`, or how many keys are expected | the store's own, if it has one |
 //! | `cache` | `on` (64 MiB), `off`, bytes as in `256MB`, or a share of the free memory as in `30%` | `off` |
 //! | `cache_ttl` | how long an entry may be used, as in `5m`, `30s`, `100ms` | `5m` |
@@ -42,6 +43,8 @@ pub struct Settings {
     pub durability: Option<Durability>,
     /// The most in memory that is not in the file yet.
     pub write_buffer: Option<WriteBuffer>,
+    /// Whether small commits go to a log first: LMDB.
+    pub log: Option<bool>,
     /// Whether a filter tells which keys are not there.
     pub filter: Option<Filter>,
     /// What is kept of what was read.
@@ -131,6 +134,7 @@ impl Preset {
             preset: Some(self),
             durability: Some(durability),
             write_buffer: Some(WriteBuffer::Writes(write_buffer)),
+            log: None,
             filter,
             cache: Some(cache),
             cache_ttl: None,
@@ -149,6 +153,7 @@ impl Settings {
             preset: self.preset.or(other.preset),
             durability: self.durability.or(other.durability),
             write_buffer: self.write_buffer.or(other.write_buffer),
+            log: self.log.or(other.log),
             filter: self.filter.or(other.filter),
             cache: self.cache.or(other.cache),
             cache_ttl: self.cache_ttl.or(other.cache_ttl),

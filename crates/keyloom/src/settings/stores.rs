@@ -21,7 +21,13 @@ impl Settings {
     pub fn at(self, location: &Location) -> Result<Self, Error> {
         let preset = self.preset.map(Preset::settings).unwrap_or_default();
         let mut settings = self.effective();
-        if let Some(reason) = settings.durability.and_then(|durability| no_durability(location, durability)) {
+        if settings.log.is_some() && !matches!(location, Location::File(_)) {
+            let reason = "has no setting log: it is for files of LMDB's";
+            leave(&mut settings.log, preset.log, location, reason)?;
+        }
+        let is_logged = settings.log != Some(false);
+        let wrong = |durability| no_durability(location, durability, is_logged);
+        if let Some(reason) = settings.durability.and_then(wrong) {
             leave(&mut settings.durability, preset.durability, location, reason)?;
             if on_disk(location) {
                 // It promises more than was asked, and says so.
@@ -29,7 +35,8 @@ impl Settings {
             }
         }
         let durability = settings.durability.unwrap_or_default();
-        if let Some(reason) = settings.write_buffer.and_then(|most| no_buffer(location, durability, most)) {
+        let wrong = |most| no_buffer(location, durability, most, is_logged);
+        if let Some(reason) = settings.write_buffer.and_then(wrong) {
             leave(&mut settings.write_buffer, preset.write_buffer, location, reason)?;
         }
         if settings.store_cache.is_some() && !has_cache(location) {
@@ -74,7 +81,7 @@ impl Settings {
         };
         Options {
             durability: settings.promise(),
-            log: Some(log),
+            log: (settings.log != Some(false)).then_some(log),
             exclusive: layers.filter.is_some() || layers.cache.is_some(),
             filter,
             ..Options::default()
@@ -155,8 +162,11 @@ fn has_families(location: &Location) -> bool {
 }
 
 /// Why it cannot promise that.
-fn no_durability(location: &Location, durability: Durability) -> Option<&'static str> {
+fn no_durability(location: &Location, durability: Durability, is_logged: bool) -> Option<&'static str> {
     match (location, durability) {
+        (Location::File(_), Durability::Written) if !is_logged => Some(
+            "has no durability written with log=off: what LMDB does not sync may ruin the file: write synced or buffered",
+        ),
         #[cfg(feature = "redb")]
         (Location::Redb(_), Durability::Written) => Some(
             "has no durability written: what redb does not sync is in memory only: write synced or buffered",
@@ -167,13 +177,21 @@ fn no_durability(location: &Location, durability: Durability) -> Option<&'static
 }
 
 /// Why it has no such buffer.
-fn no_buffer(location: &Location, durability: Durability, most: WriteBuffer) -> Option<&'static str> {
+fn no_buffer(
+    location: &Location,
+    durability: Durability,
+    most: WriteBuffer,
+    is_logged: bool,
+) -> Option<&'static str> {
     match (location, durability, most) {
         _ if !on_disk(location) => Some("has no setting write_buffer: it is for files"),
         (_, Durability::Buffered { .. }, WriteBuffer::Bytes(_)) => Some(
             "has no write_buffer in bytes with durability=buffered: write a number of writes, as in 1000",
         ),
         (_, Durability::Buffered { .. }, WriteBuffer::Writes(_)) => None,
+        _ if !is_logged => {
+            Some("has no write_buffer with log=off: every commit goes into the file: leave one of both out")
+        }
         #[cfg(feature = "redb")]
         (Location::Redb(_), ..) => {
             Some("has no write_buffer without durability=buffered: what is synced is in the file")

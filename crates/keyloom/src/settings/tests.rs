@@ -47,6 +47,8 @@ fn settings_are_shown_as_they_are_read() {
         "filter=off&cache=123456&cache_ttl=100ms&compression=none",
         "write_buffer=64000000B&store_cache=1000&families=16",
         "families=off",
+        "log=off",
+        "write_buffer=7&log=on&filter=on",
     ] {
         assert_eq!(read(text).map(|settings| settings.to_string()), Ok(text.to_owned()));
     }
@@ -63,7 +65,7 @@ fn what_is_wrong_is_told_with_the_choices() {
     for (text, told) in [
         (
             "colour=red",
-            "there is no setting colour; the settings are: preset, durability, write_buffer, filter, cache, cache_ttl, \
+            "there is no setting colour; the settings are: preset, durability, write_buffer, log, filter, cache, cache_ttl, \
              compression, store_cache, families",
         ),
         ("preset=fast", "there is no preset fast: write high-write, high-read or balanced"),
@@ -72,6 +74,7 @@ fn what_is_wrong_is_told_with_the_choices() {
             "write_buffer=0",
             "there is no write_buffer 0: write a number of writes as in 10000, or bytes as in 64MB",
         ),
+        ("log=none", "there is no log none: write on or off"),
         (
             "filter=some",
             "there is no filter some: write on, off or how many keys are expected, as in 1000000",
@@ -156,6 +159,38 @@ fn files_are_opened_so() {
     assert_eq!((log.entries, log.bytes), (600_000, 8 << 20));
 }
 
+/// It could be turned off in code only.
+#[cfg(feature = "lmdb")]
+#[test]
+fn a_file_may_have_no_log() {
+    use keyloom_lmdb::Options;
+    let options = |text: &str| read(text).unwrap().at(&"shop.klm".parse().unwrap()).unwrap().lmdb();
+    let none = Options { log: None, ..Options::default() };
+    assert_eq!((options("log=on"), options("log=off")), (Options::default(), none));
+    let buffered = options("log=off&durability=buffered&write_buffer=50");
+    assert!(matches!(
+        buffered,
+        Options { durability: Durability::Buffered { entries: 50, .. }, log: None, .. }
+    ));
+    // What only the preset says is left out, and it promises more.
+    assert_eq!(options("preset=high-write&log=off"), none);
+    let shown = "preset=high-write&durability=synced&log=off&cache=off";
+    assert_eq!(at("shop.klm", "preset=high-write&log=off"), Ok(shown.to_owned()));
+    assert_eq!(at("shop.klm", shown), Ok(shown.to_owned()));
+    for (text, told) in [
+        (
+            "log=off&durability=written",
+            "has no durability written with log=off: what LMDB does not sync may ruin the file: write synced or buffered",
+        ),
+        (
+            "log=off&write_buffer=50",
+            "has no write_buffer with log=off: every commit goes into the file: leave one of both out",
+        ),
+    ] {
+        assert_eq!(at("shop.klm", text), Err(format!("refused: shop.klm {told}")), "{text}");
+    }
+}
+
 /// What the store of a place makes of settings, or why it refuses them.
 fn at(place: &str, text: &str) -> Result<String, String> {
     let settings = read(text)?.at(&place.parse::<Location>().unwrap());
@@ -172,6 +207,7 @@ fn what_only_a_preset_says_is_left_out_where_it_is_not_had() {
         ("write_buffer=1", "has no setting write_buffer: it is for files"),
         ("store_cache=1MB", "has no setting store_cache: it is for redb and RocksDB"),
         ("families=off", "has no setting families: it is for RocksDB"),
+        ("log=on", "has no setting log: it is for files of LMDB's"),
         ("preset=high-write&durability=synced", "has no setting durability: it is for files"),
     ] {
         assert_eq!(at("memory:", text), Err(format!("refused: memory: {told}")), "{text}");

@@ -11,10 +11,11 @@ use keyloom_table::Error;
 use super::{Cache, Filter, Preset, Settings, WriteBuffer, refused};
 
 /// The names of the settings.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "preset",
     "durability",
     "write_buffer",
+    "log",
     "filter",
     "cache",
     "cache_ttl",
@@ -80,6 +81,13 @@ impl Settings {
                 let most = most.filter(|most| !none.contains(most));
                 let choices = "a number of writes as in 10000, or bytes as in 64MB";
                 self.write_buffer = Some(most.ok_or_else(|| wrong(choices))?);
+            }
+            "log" => {
+                self.log = Some(match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(wrong("on or off")),
+                });
             }
             "filter" => {
                 self.filter = Some(match (value, value.parse()) {
@@ -198,6 +206,7 @@ impl Settings {
             preset.map(|preset| preset.name().to_owned()),
             durability,
             write_buffer,
+            self.log.map(|log| if log { "on" } else { "off" }.to_owned()),
             filter,
             cache,
             ttl,
