@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
 use keyloom_key::Span;
-use keyloom_store::bloom::{Bloom, hash};
+use keyloom_store::bloom::hash;
 use keyloom_store::{Direction, Error, Limits, Look, Now, Page, Sequence, sealed};
 
 use crate::config::Options;
 use crate::error::{engine, file};
-use crate::filter::{Adding, Filter};
+use crate::filter::{Adding, Filter, Keys};
 use crate::habit;
 use crate::log::Salts;
 use crate::pages::{Map, Root, Tree};
@@ -49,7 +49,7 @@ pub(crate) struct Engine {
     /// Where the file is in memory, if its pages can be read without LMDB.
     pub(crate) map: Option<Map>,
     newest: Arc<Newest>,
-    filter: Option<Arc<Filter>>,
+    pub(crate) filter: Option<Arc<Filter>>,
     pub(crate) parked: Arc<Parked>,
 }
 
@@ -59,14 +59,14 @@ pub(crate) struct Reading {
     /// Where the rows are, if they can be read without LMDB.
     pub(crate) root: Option<Root>,
     /// Which keys there are at the most, if that is known.
-    keys: Option<Arc<Bloom>>,
+    keys: Option<Arc<Keys>>,
 }
 
 impl Reading {
     /// Whether it is known that there is no key with this hash.
     #[inline]
     pub(crate) fn lacks(&self, hash: u64) -> bool {
-        self.keys.as_ref().is_some_and(|keys| !keys.may_contain(hash))
+        self.keys.as_ref().is_some_and(|keys| keys.lacks(hash))
     }
 }
 

@@ -19,6 +19,7 @@ use keyloom_store::{Direction, Error};
 
 use crate::config::FilterOptions;
 use crate::pages::Tree;
+use crate::tally::Tally;
 
 /// How many keys come in at a time.
 const PAGE: usize = if cfg!(test) { 128 } else { 4_096 };
@@ -29,7 +30,41 @@ pub(crate) struct Filter {
     options: FilterOptions,
     /// How many gets have still to find nothing before it is begun.
     patience: AtomicI64,
+    asked: Arc<Tally>,
     state: Mutex<State>,
+}
+
+/// The keys of a file at some time, and perhaps more.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    bloom: Bloom,
+    asked: Arc<Tally>,
+}
+
+impl Keys {
+    /// Whether there is no key with this hash.
+    #[inline]
+    pub(crate) fn lacks(&self, hash: u64) -> bool {
+        let lacks = !self.bloom.may_contain(hash);
+        self.asked.count(lacks);
+        lacks
+    }
+}
+
+/// How large the filter of a file is, and what it has done since the file was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct FilterStats {
+    /// How often it was asked for a key, by inserts and by threads that mostly find nothing.
+    pub asked: u64,
+    /// How often it knew that the key is not there.
+    pub answered: u64,
+    /// The keys that it has; 0 if it was not begun.
+    pub keys: u64,
+    /// The bytes that it takes for them.
+    pub bytes: u64,
+    /// Whether it has all keys of the file: until then it is not asked.
+    pub whole: bool,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +77,7 @@ struct State {
 /// Keys of the file.
 #[derive(Debug)]
 struct Known {
-    keys: Arc<Bloom>,
+    keys: Arc<Keys>,
     /// The last key that has come in, while not all have.
     filled: Option<Vec<u8>>,
     /// While it is being filled, the state that it was begun in; then the first that it has all keys of.
@@ -54,14 +89,15 @@ struct Known {
 #[derive(Debug)]
 pub(crate) struct Adding<'a> {
     filter: &'a Filter,
-    keys: Option<Arc<Bloom>>,
+    keys: Option<Arc<Keys>>,
     transaction: usize,
 }
 
 impl Filter {
     pub(crate) fn new(options: FilterOptions) -> Self {
         let patience = i64::try_from(options.after).unwrap_or(i64::MAX);
-        Self { options, patience: AtomicI64::new(patience), state: Mutex::default() }
+        let asked = Arc::default();
+        Self { options, patience: AtomicI64::new(patience), asked, state: Mutex::default() }
     }
 
     // A panic while the lock is held leaves the state whole: it is only changed by steps that cannot fail.
@@ -70,10 +106,21 @@ impl Filter {
     }
 
     /// The keys of the file as this transaction left it, and perhaps more; `None` if they are not known.
-    pub(crate) fn keys(&self, transaction: usize) -> Option<Arc<Bloom>> {
+    pub(crate) fn keys(&self, transaction: usize) -> Option<Arc<Keys>> {
         let state = self.lock();
         let known = state.known.as_ref().filter(|known| known.filled.is_none())?;
         (known.from..=known.until).contains(&transaction).then(|| Arc::clone(&known.keys))
+    }
+
+    /// How large it is, and what it has done.
+    pub(crate) fn stats(&self) -> FilterStats {
+        let (asked, answered) = self.asked.sums();
+        let state = self.lock();
+        let of = |size: fn(&Bloom) -> usize| {
+            state.known.as_ref().map_or(0, |known| size(&known.keys.bloom)).try_into().unwrap_or(u64::MAX)
+        };
+        let whole = state.known.as_ref().is_some_and(|known| known.filled.is_none());
+        FilterStats { asked, answered, keys: of(Bloom::keys), bytes: of(Bloom::bytes), whole }
     }
 
     /// Notes that a get has found nothing.
@@ -94,7 +141,7 @@ impl Filter {
         let mut state = self.lock();
         if state.known.is_none() {
             let capacity = self.capacity(tree.entries());
-            state.known = capacity.map(|capacity| Known::new(capacity, last));
+            state.known = capacity.map(|capacity| Known::new(self.empty(capacity), last));
         }
         // There are more keys than fit, or another process has written.
         let Some(known) = state.known.as_ref().filter(|known| known.until >= last) else {
@@ -104,7 +151,7 @@ impl Filter {
         let (keys, filled) = (Arc::clone(keys), filled.clone());
         // Nobody waits for what may have to come from the disk.
         drop(state);
-        let filled = fill(&keys, filled, tree);
+        let filled = fill(&keys.bloom, filled, tree);
         let mut state = self.lock();
         match (filled, &mut state.known) {
             (Ok(filled), Some(known)) => known.came_in(filled),
@@ -133,6 +180,11 @@ impl Filter {
         (entries <= most).then(|| entries.saturating_mul(2).max(1_024).min(most))
     }
 
+    /// No keys, with room for so many.
+    fn empty(&self, capacity: usize) -> Arc<Keys> {
+        Arc::new(Keys { bloom: Bloom::new(capacity), asked: Arc::clone(&self.asked) })
+    }
+
     /// Begins a transaction that adds the keys that it puts.
     pub(crate) fn adding(&self, transaction: usize) -> Adding<'_> {
         let mut state = self.lock();
@@ -148,13 +200,12 @@ impl Filter {
 impl State {
     /// Has it begun anew if it has so many keys that it says too often that one may be there.
     fn make_room(&mut self) {
-        self.known.take_if(|known| known.keys.keys() > known.keys.capacity());
+        self.known.take_if(|known| known.keys.bloom.keys() > known.keys.bloom.capacity());
     }
 }
 
 impl Known {
-    fn new(capacity: usize, transaction: usize) -> Self {
-        let keys = Arc::new(Bloom::new(capacity));
+    fn new(keys: Arc<Keys>, transaction: usize) -> Self {
         Self { keys, filled: Some(Vec::new()), from: transaction, until: transaction }
     }
 
@@ -187,7 +238,7 @@ impl Adding<'_> {
     /// Adds a key that is put.
     pub(crate) fn add(&self, key: &[u8]) {
         if let Some(keys) = &self.keys {
-            keys.insert(hash(key));
+            keys.bloom.insert(hash(key));
         }
     }
 

@@ -50,11 +50,13 @@ mod room;
 mod scan;
 mod snapshot;
 mod store;
+mod tally;
 mod transaction;
 mod view;
 mod writer;
 
 pub use config::{FilterOptions, LogOptions, Options};
 pub use copy::Compacted;
+pub use filter::FilterStats;
 pub use snapshot::LmdbSnapshot;
 pub use store::{LmdbStore, MAX_KEY};

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::engine::Reading;
 
 /// How many may be parked. Threads beyond so many share places.
-const PLACES: usize = 16;
+pub(crate) const PLACES: usize = 16;
 /// How long one may be parked, unless the thread that writes is busy.
 const AGE: Duration = Duration::from_millis(100);
 
@@ -78,7 +78,7 @@ impl Parked {
 }
 
 /// This thread's number, counted from the first that asked.
-fn number() -> usize {
+pub(crate) fn number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };

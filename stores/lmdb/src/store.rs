@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use crate::buffer::{Admission, Buffer, Promise};
 use crate::config::{LogOptions, Options};
 use crate::engine::{Engine, Reading};
+use crate::filter::FilterStats;
 use crate::lock::{Hold, WriterLock};
 use crate::log;
 use crate::logger;
@@ -164,6 +165,11 @@ impl LmdbStore {
             buffer.sequence()?;
         }
         ask(&self.shared.requests, Request::Flush).await
+    }
+
+    /// How large the filter of the file's keys is, and what it has done; `None` if the file was opened without one.
+    pub fn filter_stats(&self) -> Option<FilterStats> {
+        self.engine().filter.as_ref().map(|filter| filter.stats())
     }
 
     fn has_turn(&self) -> bool {

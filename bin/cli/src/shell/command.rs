@@ -13,13 +13,14 @@ use crate::output::Format;
 use crate::statements::{Runner, Script};
 
 /// Every command with what stands behind it, and what it does.
-pub(super) const COMMANDS: [(&str, &str, &str); 10] = [
+pub(super) const COMMANDS: [(&str, &str, &str); 11] = [
     (".tables", "", "the names of the tables"),
     (".schema", "[TABLE]", "the statements that make the tables and their indexes"),
     (".indexes", "[TABLE]", "the statements that make the indexes"),
     (".explain", "on|off", "whether the plan of a statement is shown before its answer"),
     (".timer", "on|off", "whether it is shown what a statement cost"),
     (".format", "table|csv|json|jsonl", "how rows are printed"),
+    (".stats", "", "how the database is opened, and what its cache and filter have done since"),
     (".read", "FILE", "runs the statements and commands of a file"),
     (".help", "", "this list"),
     (".quit", "", "leaves the shell, as ctrl-d does"),
@@ -72,6 +73,7 @@ impl Runner {
                 print(&format!("{}\n", format.as_ref().map_or("", |format| format.get_name())))?;
             }
             ".format" => self.format = Format::from_str(argument, true).map_err(|_| usage())?,
+            ".stats" => print(&self.database().store().opened())?,
             ".read" => {
                 let failed = |error| Failure::Failed(format!("{argument}: {error}"));
                 let file = File::open(argument).map_err(failed)?;

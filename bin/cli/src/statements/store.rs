@@ -9,6 +9,7 @@ use keyloom::store::{Batch, Capability, Direction, Error, Limits, Page, Read, Se
 use keyloom::{AnySnapshot, Error as TableError, Location, Url, UrlStore};
 
 use super::Stop;
+use crate::cmd::stats::opened;
 
 /// A store that may not be there yet: it is empty until something is written, and made then.
 #[derive(Debug)]
@@ -38,6 +39,15 @@ impl SessionStore {
     /// Whether there is no file yet.
     pub(crate) fn is_missing(&self) -> bool {
         self.open.get().is_none()
+    }
+
+    /// How it is opened, and what that has done so far.
+    pub(crate) fn opened(&self) -> String {
+        match self.open.get().map(|store| opened(self.url.settings, store)) {
+            None => format!("{}: there is no such file yet\n", self.url.location),
+            Some(text) if text.is_empty() => "opened as it comes: no settings, no layers\n".to_owned(),
+            Some(text) => text,
+        }
     }
 
     /// What is there now: another process may have made the file.

@@ -142,7 +142,7 @@ fn states_before_it_was_whole_are_not_known() {
     adding.committed();
     let late = engine.read().unwrap();
     (0..10).for_each(|_| fill(&late));
-    assert!(filter.keys(late.txn.id()).is_some_and(|keys| !keys.may_contain(hash(&key(999)))));
+    assert!(filter.keys(late.txn.id()).is_some_and(|keys| keys.lacks(hash(&key(999)))));
     assert!(filter.keys(early.txn.id()).is_none());
 }
 
@@ -173,6 +173,29 @@ fn it_is_filled_by_those_who_find_nothing_and_follows_what_is_put() {
     miss(&engine, 100);
     assert!(denied(&engine) > 970, "{}", denied(&engine));
     has_all(&engine, &engine.read().unwrap());
+}
+
+#[test]
+fn it_counts_who_asks_and_what_it_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(&folder, EAGER);
+    let stats = || engine.filter.as_ref().unwrap().stats();
+    put(&engine, 0..500);
+    assert_eq!(denied(&engine), 0);
+    assert_eq!(stats(), super::FilterStats::default());
+    miss(&engine, 10);
+    let begun = stats();
+    assert!(begun.whole && begun.keys > 490 && begun.bytes >= 500 * 10 / 8, "{begun:?}");
+    let known = u64::try_from(denied(&engine)).unwrap();
+    has_all(&engine, &engine.read().unwrap());
+    let after = stats();
+    // Each key that is there was asked for by two ways at the least, and never denied.
+    assert_eq!(after.answered - begun.answered, known);
+    assert!(after.asked - begun.asked >= 1_000 + 2 * 500, "{begun:?} {after:?}");
+    // What it has done stays when it is made anew.
+    write_elsewhere(&engine, &vec![(501, true)]);
+    miss(&engine, 1);
+    assert_eq!((stats().whole, stats().asked >= after.asked), (false, true));
 }
 
 #[test]

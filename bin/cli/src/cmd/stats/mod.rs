@@ -12,6 +12,7 @@ use keyloom::advise::{Measured, measure};
 use keyloom::schema::Table;
 use keyloom::{Database, UrlStore, Wait};
 
+pub(crate) use opened::opened;
 pub(crate) use text::{grouped, spread};
 
 use crate::failure::Failure;
@@ -52,8 +53,9 @@ impl Stats {
         let tables = names.iter().map(|name| count(&database, name)).collect::<Result<Vec<_>, _>>()?;
         match self.format {
             Format::Table => {
-                let opened = opened::of(open::locate(&self.url)?.settings, database.store());
-                stdout().write_all((text::of(&tables) + &opened).as_bytes())?;
+                let opened = opened(open::locate(&self.url)?.settings, database.store());
+                let between = if opened.is_empty() { "" } else { "\n" };
+                stdout().write_all((text::of(&tables) + between + &opened).as_bytes())?;
             }
             Format::Json => output::print_json(&value::of(&tables))?,
             Format::Csv | Format::Jsonl => output::print(self.format, &value::COLUMNS, value::rows(&tables))?,

@@ -1,12 +1,12 @@
 //! How the database was opened, and what that has done so far.
 
 use keyloom::layers::LayerStats;
-use keyloom::{Settings, UrlStore};
+use keyloom::{AnyStore, Settings, UrlStore};
 
 use super::figures::{bytes, number, percent};
 
 /// A table of the settings, as the store has them, and the layers; nothing where all is as it comes.
-pub(super) fn of(settings: Settings, store: &UrlStore) -> String {
+pub(crate) fn opened(settings: Settings, store: &UrlStore) -> String {
     let mut rows = settings.pairs();
     let mut row = |name, value| rows.push((name, value));
     let (layers, stats) = (settings.layers(), store.stats());
@@ -27,8 +27,15 @@ pub(super) fn of(settings: Settings, store: &UrlStore) -> String {
             number(filtered + false_positives)
         );
         row("filter answered", answered);
-        let whole = if stats.filter_whole { "" } else { ", not filled yet" };
-        row("filter keys", format!("{}, {}{whole}", number(stats.filter_keys), bytes(stats.filter_bytes)));
+        row("filter keys", keys(stats.filter_keys, stats.filter_bytes, stats.filter_whole));
+    }
+    if let AnyStore::Lmdb(file) = store.below()
+        && let Some(stats) = file.filter_stats().filter(|stats| stats.asked + stats.keys > 0)
+    {
+        let answered =
+            format!("{} of {} keys that were asked for", number(stats.answered), number(stats.asked));
+        row("filter answered", answered);
+        row("filter keys", keys(stats.keys, stats.bytes, stats.whole));
     }
     if let Some(compression) = store.compression() {
         let rate = percent(stored_bytes, value_bytes);
@@ -36,5 +43,10 @@ pub(super) fn of(settings: Settings, store: &UrlStore) -> String {
     }
     let wide = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let lines: String = rows.iter().map(|(name, value)| format!("  {name:wide$}  {value}\n")).collect();
-    if lines.is_empty() { lines } else { format!("\nopened with\n{lines}") }
+    if lines.is_empty() { lines } else { format!("opened with\n{lines}") }
+}
+
+/// How large a filter is.
+fn keys(count: u64, size: u64, whole: bool) -> String {
+    format!("{}, {}{}", number(count), bytes(size), if whole { "" } else { ", not filled yet" })
 }
