@@ -7,6 +7,7 @@
 //! | `write_buffer` | the most in memory that is not in the file yet: [writes or bytes](WriteBuffer) | the store's |
 //! | `log` | `on`, `off`: whether small commits to a file of LMDB's go to a log first | `on` |
 //! | `filter` | `on`, `off`, or how many keys are expected | the store's own, if it has one |
+//! | `filter_bytes` | the most bytes that the filter may take, or the store's own, as in `64MB` | 32 MiB, or what the expected keys take |
 //! | `cache` | `on` (64 MiB), `off`, bytes as in `256MB`, or a share of the free memory as in `30%` | `off` |
 //! | `cache_ttl` | how long an entry may be used, as in `5m`, `30s`, `100ms` | `5m` |
 //! | `compression` | `none`, `lz4`, `zstd`: how new values are written | as the database was told last |
@@ -47,6 +48,8 @@ pub struct Settings {
     pub log: Option<bool>,
     /// Whether a filter tells which keys are not there.
     pub filter: Option<Filter>,
+    /// The most bytes that it may take, or the one that a file on LMDB has of its own. With more keys than fit there is none.
+    pub filter_bytes: Option<usize>,
     /// What is kept of what was read.
     pub cache: Option<Cache>,
     /// How long it is kept.
@@ -136,6 +139,7 @@ impl Preset {
             write_buffer: Some(WriteBuffer::Writes(write_buffer)),
             log: None,
             filter,
+            filter_bytes: None,
             cache: Some(cache),
             cache_ttl: None,
             compression: None,
@@ -155,6 +159,7 @@ impl Settings {
             write_buffer: self.write_buffer.or(other.write_buffer),
             log: self.log.or(other.log),
             filter: self.filter.or(other.filter),
+            filter_bytes: self.filter_bytes.or(other.filter_bytes),
             cache: self.cache.or(other.cache),
             cache_ttl: self.cache_ttl.or(other.cache_ttl),
             compression: self.compression.or(other.compression),
@@ -177,12 +182,15 @@ impl Settings {
 
     /// The layers that stand in front of the store.
     pub fn layers(self) -> Layers {
-        let Self { filter, cache, cache_ttl, compression, .. } = self.effective();
+        let Self { filter, filter_bytes, cache, cache_ttl, compression, .. } = self.effective();
+        let FilterOptions { keys: few, bytes } = FilterOptions::default();
         let filter = match filter {
             None | Some(Filter::Off) => None,
-            Some(Filter::On) => Some(FilterOptions::default()),
-            Some(Filter::Keys(keys)) => Some(FilterOptions { keys }),
+            Some(Filter::On) => Some((few, bytes)),
+            // Who expects so many has the bytes: ten bits for each, and for as many again.
+            Some(Filter::Keys(keys)) => Some((keys, bytes.max(keys.saturating_mul(3)))),
         };
+        let filter = filter.map(|(keys, bytes)| FilterOptions { keys, bytes: filter_bytes.unwrap_or(bytes) });
         let bytes = match cache {
             None | Some(Cache::Off) => None,
             Some(Cache::On) => Some(CacheOptions::default().bytes),

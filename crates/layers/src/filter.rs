@@ -1,4 +1,4 @@
-//! The filter of a store: filled by and by, and made anew when it is full.
+//! The filter of a store: filled by and by, made anew when it is full, and given up when there are more keys than fit.
 //!
 //! A commit inserts its keys before it is handed to the store, so whatever can be read is in the filter. What was there
 //! before comes in by pages: a key that is there throughout is met by the scan, and one that is written meanwhile is
@@ -26,6 +26,8 @@ pub(crate) struct Filter {
 
 #[derive(Debug)]
 struct State {
+    /// The most bytes that both may take.
+    most: usize,
     /// The one that has every key.
     whole: Option<Arc<Bloom>>,
     /// The one that is being filled.
@@ -36,6 +38,8 @@ struct State {
     on_their_way: [usize; 2],
     /// The keys of commits that were given up: whether and when they come to be is not known, so every filter has them.
     given_up: Vec<u64>,
+    /// Whether there are more keys than fit: then there is no filter any more.
+    overflown: bool,
 }
 
 #[derive(Debug)]
@@ -50,17 +54,26 @@ struct Fresh {
 pub(crate) struct Lane(usize);
 
 /// What is known of the filter.
+#[derive(Default)]
 pub(crate) struct Size {
     pub(crate) keys: usize,
     pub(crate) bytes: usize,
     pub(crate) whole: bool,
+    pub(crate) overflown: bool,
 }
 
 impl Filter {
-    pub(crate) fn new(FilterOptions { keys }: FilterOptions) -> Self {
-        let mut state =
-            State { whole: None, fresh: None, generation: 0, on_their_way: [0; 2], given_up: Vec::new() };
-        state.begin_fresh(keys);
+    pub(crate) fn new(FilterOptions { keys, bytes }: FilterOptions) -> Self {
+        let mut state = State {
+            most: bytes,
+            whole: None,
+            fresh: None,
+            generation: 0,
+            on_their_way: [0; 2],
+            given_up: Vec::new(),
+            overflown: false,
+        };
+        state.begin_fresh(keys.min(Bloom::capacity_of(bytes)));
         Self { state: RwLock::new(state) }
     }
 
@@ -144,7 +157,8 @@ impl Filter {
     }
 
     pub(crate) fn is_whole(&self) -> bool {
-        self.read().fresh.is_none()
+        let state = self.read();
+        state.fresh.is_none() && state.whole.is_some()
     }
 
     pub(crate) fn size(&self) -> Size {
@@ -152,7 +166,7 @@ impl Filter {
         let blooms = state.blooms();
         let bytes = blooms.iter().flatten().map(|bloom| bloom.bytes()).sum();
         let keys = blooms.iter().flatten().next().map_or(0, |bloom| bloom.keys());
-        Size { keys, bytes, whole: state.whole.is_some() }
+        Size { keys, bytes, whole: state.whole.is_some(), overflown: state.overflown }
     }
 }
 
@@ -170,9 +184,20 @@ impl State {
     /// Begins a filter for so many keys. Nothing of the generation before the last is on its way then: its scan has begun.
     fn begin_fresh(&mut self, capacity: usize) {
         let bloom = Arc::new(Bloom::new(capacity));
+        // Without one until the new one is filled, if there is no room for both.
+        self.whole.take_if(|whole| whole.bytes().saturating_add(bloom.bytes()) > self.most);
         self.given_up.iter().for_each(|hash| bloom.insert(*hash));
         self.generation += 1;
         self.fresh = Some(Fresh { bloom, rest: Some(Span::prefix(Vec::new())) });
+    }
+
+    /// Begins one with room for more keys; gives up if it would take too many bytes.
+    fn begin_larger(&mut self, than: usize) {
+        let most = Bloom::capacity_of(self.most);
+        if than < most {
+            return self.begin_fresh(than.saturating_mul(2).min(most));
+        }
+        (self.whole, self.fresh, self.overflown) = (None, None, true);
     }
 }
 
@@ -192,8 +217,8 @@ impl Turn<'_> {
         let Some(fresh) = state.fresh.as_mut() else { return };
         // A quarter is left for what comes in later.
         if fresh.bloom.keys() > fresh.bloom.capacity() / 4 * 3 {
-            let capacity = fresh.bloom.capacity().saturating_mul(2);
-            state.begin_fresh(capacity);
+            let capacity = fresh.bloom.capacity();
+            state.begin_larger(capacity);
         } else if rest.is_some() {
             fresh.rest = rest;
         } else {

@@ -70,7 +70,7 @@ impl<S: Store> Layered<S> {
         let Some(front) = &self.front else { return LayerStats::default() };
         let counters = &front.counters;
         let filter = front.filter.as_ref().map(Filter::size);
-        let Size { keys, bytes, whole } = filter.unwrap_or(Size { keys: 0, bytes: 0, whole: false });
+        let Size { keys, bytes, whole, overflown } = filter.unwrap_or_default();
         LayerStats {
             hits: counters.hits.get(),
             misses: counters.misses.get(),
@@ -83,6 +83,7 @@ impl<S: Store> Layered<S> {
             filter_keys: keys as u64,
             filter_bytes: bytes as u64,
             filter_whole: whole,
+            filter_overflown: overflown,
             value_bytes: counters.value_bytes.get(),
             stored_bytes: counters.stored_bytes.get(),
         }

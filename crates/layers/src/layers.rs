@@ -15,17 +15,20 @@ pub struct Layers {
     pub compression: Option<Compression>,
 }
 
-/// How a filter begins.
+/// How a filter begins, and how large it may become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilterOptions {
     /// How many keys are expected. It takes ten bits for each; with more keys it becomes a larger one by itself.
     pub keys: usize,
+    /// The most bytes of memory that it may take. With more keys than fit there is none until the store is opened anew: a
+    /// quarter of it is left for what comes in later, so that it is not made anew all the time.
+    pub bytes: usize,
 }
 
 impl Default for FilterOptions {
-    /// 65,536 keys.
+    /// 65,536 keys, and 32 MiB at the most, which is 20 million.
     fn default() -> Self {
-        Self { keys: 1 << 16 }
+        Self { keys: 1 << 16, bytes: 32 << 20 }
     }
 }
 

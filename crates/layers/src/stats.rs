@@ -28,6 +28,8 @@ pub struct LayerStats {
     pub filter_bytes: u64,
     /// Whether the filter has all keys: until then it answers nothing.
     pub filter_whole: bool,
+    /// Whether there are more keys than fit into its bytes: then there is no filter.
+    pub filter_overflown: bool,
     /// Bytes of values that were read or written.
     pub value_bytes: u64,
     /// The bytes that they take in the store.

@@ -18,7 +18,8 @@ use keyloom_store::{
 };
 use keyloom_testkit::Weak;
 
-const FILTER: Layers = Layers { filter: Some(FilterOptions { keys: 16 }), cache: None, compression: None };
+const FILTER: Layers =
+    Layers { filter: Some(FilterOptions { keys: 16, bytes: usize::MAX }), cache: None, compression: None };
 
 fn cache() -> Layers {
     Layers { cache: Some(CacheOptions::default()), ..Layers::default() }

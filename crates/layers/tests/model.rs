@@ -116,8 +116,10 @@ fn layers() -> impl Strategy<Value = Layers> {
     let bytes = prop::sample::select(vec![600, 4_000, 1 << 20]);
     let time_to_live = prop::sample::select(vec![Duration::from_micros(100), Duration::from_secs(300)]);
     let compression = prop::sample::select(Compression::ALL.to_vec());
-    (bytes, time_to_live, compression).prop_map(|(bytes, time_to_live, compression)| Layers {
-        filter: Some(FilterOptions { keys: 8 }),
+    // One that soon has more keys than fit, one that has no room for two, and one that grows.
+    let most = prop::sample::select(vec![64, 100, usize::MAX]);
+    (most, bytes, time_to_live, compression).prop_map(|(most, bytes, time_to_live, compression)| Layers {
+        filter: Some(FilterOptions { keys: 8, bytes: most }),
         cache: Some(CacheOptions { bytes, time_to_live }),
         compression: Some(compression),
     })

@@ -83,7 +83,7 @@ proptest! {
     fn no_layer_changes_an_answer(spec in tables(), history in steps::histories(40)) {
         // So small that entries are pushed out and the filter is made anew.
         let layers = Layers {
-            filter: Some(FilterOptions { keys: 1 }),
+            filter: Some(FilterOptions { keys: 1, ..FilterOptions::default() }),
             cache: Some(CacheOptions { bytes: 4_000, ..CacheOptions::default() }),
             compression: Some(Compression::Lz4),
         };

@@ -71,7 +71,10 @@ impl Settings {
         let filter = match (settings.filter, layers.filter) {
             // One is enough, and none if that is said.
             (Some(Filter::Off), _) | (_, Some(_)) => None,
-            _ => Some(FilterOptions::default()),
+            _ => {
+                let options = FilterOptions::default();
+                Some(FilterOptions { bytes: settings.filter_bytes.unwrap_or(options.bytes), ..options })
+            }
         };
         let log = LogOptions::default();
         let log = match settings.write_buffer {

@@ -48,6 +48,7 @@ fn settings_are_shown_as_they_are_read() {
         "write_buffer=64000000B&store_cache=1000&families=16",
         "families=off",
         "log=off",
+        "filter=on&filter_bytes=1000&cache=on",
         "write_buffer=7&log=on&filter=on",
     ] {
         assert_eq!(read(text).map(|settings| settings.to_string()), Ok(text.to_owned()));
@@ -65,8 +66,8 @@ fn what_is_wrong_is_told_with_the_choices() {
     for (text, told) in [
         (
             "colour=red",
-            "there is no setting colour; the settings are: preset, durability, write_buffer, log, filter, cache, cache_ttl, \
-             compression, store_cache, families",
+            "there is no setting colour; the settings are: preset, durability, write_buffer, log, filter, filter_bytes, cache, \
+             cache_ttl, compression, store_cache, families",
         ),
         ("preset=fast", "there is no preset fast: write high-write, high-read or balanced"),
         ("durability=maybe", "there is no durability maybe: write synced, written or buffered"),
@@ -83,6 +84,7 @@ fn what_is_wrong_is_told_with_the_choices() {
             "cache=lots",
             "there is no cache lots: write on, off, bytes as in 256MB, or a share of the free memory as in 30%",
         ),
+        ("filter_bytes=on", "there is no filter_bytes on: write bytes as in 64MB"),
         ("cache_ttl=5", "there is no cache_ttl 5: write a time as in 5m, 30s or 100ms"),
         ("compression=gzip", "there is no compression gzip: write none, lz4 or zstd"),
         ("store_cache=30%", "there is no store_cache 30%: write bytes as in 512MB"),
@@ -127,6 +129,12 @@ fn files_are_lines() {
 fn layers_are_what_is_asked() {
     let layers = read("preset=high-read&filter=1000").unwrap().layers();
     assert_eq!(layers.filter.map(|filter| filter.keys), Some(1_000));
+    let filter = |text: &str| read(text).unwrap().layers().filter.map(|filter| (filter.keys, filter.bytes));
+    assert_eq!(filter("filter=on"), Some((1 << 16, 32 << 20)));
+    assert_eq!(filter("preset=balanced&filter_bytes=1MiB"), Some((1 << 16, 1 << 20)));
+    assert_eq!(filter("filter=100000000"), Some((100_000_000, 300_000_000)));
+    assert_eq!(filter("filter=100000000&filter_bytes=1MiB"), Some((100_000_000, 1 << 20)));
+    assert_eq!(filter("filter_bytes=1MiB"), None);
     let cache = layers.cache.unwrap();
     assert_eq!(cache.time_to_live, Duration::from_secs(300));
     assert!(cache.bytes > free_memory() / 10 && cache.bytes < free_memory() / 2, "{}", cache.bytes);
@@ -153,6 +161,7 @@ fn files_are_opened_so() {
         options("filter=off").filter.is_none() && options("preset=high-write&filter=off").filter.is_none()
     );
     assert!(Preset::HighWrite.settings().lmdb().filter.is_some());
+    assert_eq!(options("filter_bytes=1MiB").filter.map(|filter| filter.bytes), Some(1 << 20));
     let buffered = options("durability=buffered&write_buffer=50").durability;
     assert!(matches!(buffered, Durability::Buffered { entries: 50, .. }));
     let log = options("write_buffer=8MiB").log.unwrap();

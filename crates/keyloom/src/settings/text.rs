@@ -11,12 +11,13 @@ use keyloom_table::Error;
 use super::{Cache, Filter, Preset, Settings, WriteBuffer, refused};
 
 /// The names of the settings.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "preset",
     "durability",
     "write_buffer",
     "log",
     "filter",
+    "filter_bytes",
     "cache",
     "cache_ttl",
     "compression",
@@ -96,6 +97,9 @@ impl Settings {
                     (_, Ok(keys)) => Filter::Keys(keys),
                     _ => return Err(wrong("on, off or how many keys are expected, as in 1000000")),
                 });
+            }
+            "filter_bytes" => {
+                self.filter_bytes = Some(bytes(value).ok_or_else(|| wrong("bytes as in 64MB"))?);
             }
             "cache" => {
                 let choices = "on, off, bytes as in 256MB, or a share of the free memory as in 30%";
@@ -208,6 +212,7 @@ impl Settings {
             write_buffer,
             self.log.map(|log| if log { "on" } else { "off" }.to_owned()),
             filter,
+            self.filter_bytes.map(|bytes| bytes.to_string()),
             cache,
             ttl,
             self.compression.map(|compression| compression.to_string()),

@@ -10,6 +10,11 @@ fn key(number: u32) -> [u8; 4] {
     number.to_be_bytes()
 }
 
+/// As large as it likes.
+fn of(keys: usize) -> FilterOptions {
+    FilterOptions { keys, bytes: usize::MAX }
+}
+
 fn store(keys: u32) -> MemoryStore {
     let store = MemoryStore::new();
     let batch = (0..keys).fold(Batch::new(), |batch, number| batch.put(key(number), ""));
@@ -24,7 +29,7 @@ fn fill(filter: &Filter, store: &MemoryStore) {
 
 #[test]
 fn it_says_nothing_before_it_is_whole() {
-    let (filter, store) = (Filter::new(FilterOptions { keys: 1_000 }), store(300));
+    let (filter, store) = (Filter::new(of(1_000)), store(300));
     assert!(filter.grow(&store).wait());
     assert_eq!(filter.may_contain(hash(&key(999))), None);
     fill(&filter, &store);
@@ -34,7 +39,7 @@ fn it_says_nothing_before_it_is_whole() {
 
 #[test]
 fn it_grows_to_what_is_there() {
-    let (filter, store) = (Filter::new(FilterOptions { keys: 1 }), store(5_000));
+    let (filter, store) = (Filter::new(of(1)), store(5_000));
     fill(&filter, &store);
     assert!((0..5_000).all(|number| filter.may_contain(hash(&key(number))) == Some(true)));
     let wrong =
@@ -44,9 +49,40 @@ fn it_grows_to_what_is_there() {
     assert_eq!(filter.size().bytes, 10_240);
 }
 
+/// It grew with the keys for as long as they came.
+#[test]
+fn it_takes_no_more_bytes_than_it_may() {
+    // Room for 4,096 keys, and a quarter of it is kept.
+    let options = FilterOptions { keys: usize::MAX, bytes: 5_120 };
+    let (filter, few) = (Filter::new(options), store(3_000));
+    assert_eq!(filter.size().bytes, 5_120);
+    fill(&filter, &few);
+    assert_eq!(filter.may_contain(hash(&key(2_999))), Some(true));
+    // Full, and made anew: there is no room for both.
+    let churn: Vec<u64> = (10_000..14_096).map(|number| hash(&key(number))).collect();
+    let lane = filter.begin(&churn);
+    filter.end(lane, &churn, false);
+    assert!(filter.grow(&few).wait());
+    assert_eq!((filter.size().bytes, filter.may_contain(hash(&key(9_999)))), (5_120, None));
+    fill(&filter, &few);
+    assert_eq!(filter.may_contain(hash(&key(2_999))), Some(true));
+
+    let (filter, many) = (Filter::new(FilterOptions { keys: 1, ..options }), store(4_000));
+    while filter.grow(&many).wait() {
+        assert!(filter.size().bytes <= 5_120);
+    }
+    let size = filter.size();
+    assert_eq!((size.bytes, size.whole, size.overflown), (0, false, true));
+    assert!(!filter.is_whole() && filter.may_contain(hash(&key(9_999))).is_none());
+    // Commits go on as they did.
+    let lane = filter.begin(&churn);
+    filter.end(lane, &churn, false);
+    assert!(!filter.grow(&many).wait());
+}
+
 #[test]
 fn a_full_one_is_made_anew_without_the_keys_that_are_gone() {
-    let (filter, store) = (Filter::new(FilterOptions { keys: 1_024 }), store(100));
+    let (filter, store) = (Filter::new(of(1_024)), store(100));
     fill(&filter, &store);
     let churn: Vec<u64> = (1_000..3_000).map(|number| hash(&key(number))).collect();
     let lane = filter.begin(&churn);
@@ -60,7 +96,7 @@ fn a_full_one_is_made_anew_without_the_keys_that_are_gone() {
 /// The commit has told the old filter of its keys, and becomes visible behind the scan that fills the new one.
 #[test]
 fn a_new_one_waits_for_commits_that_know_only_the_old_one() {
-    let (filter, store) = (Filter::new(FilterOptions { keys: 64 }), store(10));
+    let (filter, store) = (Filter::new(of(64)), store(10));
     fill(&filter, &store);
     let slow = [hash(b"slow")];
     let lane = filter.begin(&slow);
@@ -78,7 +114,7 @@ fn a_new_one_waits_for_commits_that_know_only_the_old_one() {
 /// It may become visible at any time, so every later filter has its keys.
 #[test]
 fn a_commit_that_was_given_up_is_never_denied() {
-    let (filter, store) = (Filter::new(FilterOptions { keys: 64 }), store(10));
+    let (filter, store) = (Filter::new(of(64)), store(10));
     fill(&filter, &store);
     let lost = [hash(b"lost")];
     let lane = filter.begin(&lost);

@@ -27,7 +27,9 @@ pub(crate) fn opened(settings: Settings, store: &UrlStore) -> String {
             number(filtered + false_positives)
         );
         row("filter answered", answered);
-        row("filter keys", keys(stats.filter_keys, stats.filter_bytes, stats.filter_whole));
+        let size = keys(stats.filter_keys, stats.filter_bytes, stats.filter_whole);
+        let overflown = stats.filter_overflown.then(|| "none: there are more than fit".to_owned());
+        row("filter keys", overflown.unwrap_or(size));
     }
     if let AnyStore::Lmdb(file) = store.below()
         && let Some(stats) = file.filter_stats().filter(|stats| stats.asked + stats.keys > 0)
