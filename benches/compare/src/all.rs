@@ -24,13 +24,12 @@ use ::keyloom::MemoryStore;
 use keyloom_workload::{Error, Keyloom, Layout, Order, Questions, Shop, Tally, Times, Work, seed};
 
 use crate::report::{Figure, Unit, progress};
+use crate::sides::asked;
 use device::Device;
 use go::Go;
 use peer::{Peer, Promise};
 use sqlite::{Form, Sqlite};
 
-/// The fewest questions of a work.
-const LEAST: usize = 64;
 /// The most orders that systems in memory are given.
 const IN_MEMORY: usize = 2_000_000;
 /// How many orders are made at a time where many are written.
@@ -64,7 +63,7 @@ impl Scale {
 
     /// So many questions, fewer for fewer orders.
     fn count(&self, most: usize) -> usize {
-        most.min(self.count / 2).max(LEAST)
+        asked(self.count, most)
     }
 }
 

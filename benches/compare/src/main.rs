@@ -10,21 +10,29 @@
 //!
 //! `cargo run --release -p keyloom-compare -- layers --json layers.json`
 //!
+//! `cargo run --release -p keyloom-compare -- grow --json grow.json`
+//!
+//! `cargo run --release -p keyloom-compare -- buffer --json buffer.json`
+//!
 //! `cargo run --release -p keyloom-compare -- cluster --url cassandra://127.0.0.1/compare?replication=1 --json cluster.json`
 
 mod all;
+mod buffer;
 mod cluster;
+mod grow;
 mod keys;
 mod layers;
 mod readme;
 mod report;
+mod sides;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use keyloom_workload::Error;
 use keyloom_workload::allocated::Counting;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Counts what an operation allocates; while it does not, it costs all systems the same load and branch.
 #[global_allocator]
@@ -45,10 +53,20 @@ const TABLES: [&str; 11] = [
     "synced64",
 ];
 
+/// The works of the suite `grow`.
+const GROWS: [&str; 8] =
+    ["load", "get", "miss", "prefix100", "range20", "range20_rev", "index20", "full_scan"];
+
+/// What `--rounds` means where reads are asked as often as all else.
+const ROUNDS: &str = "How many rounds the median is taken over; one before the first counts for nobody";
+
+/// What `--json` means where the figures say what they are of.
+const FIGURES: &str = r#"Also write the figures to this file, as {"count", "rounds", "cores", "figures"}, where "figures" is an array of {"work", "system", "ns" or "per_second" or "bytes"}"#;
+
 /// Measures Keyloom beside its peers: the same work, in one run, interleaved.
 #[derive(Parser)]
 #[command(
-    after_help = "Examples:\n  cargo run --release -p keyloom-compare -- keys --json keys.json\n  cargo run --release -p keyloom-compare -- tables --json tables.json\n  cargo run --release -p keyloom-compare -- all --json all.json\n  cargo run --release -p keyloom-compare -- all --only get,range20 --systems keyloom-lmdb,raw-lmdb\n  cargo run --release -p keyloom-compare -- readme all.json\n  cargo run --release -p keyloom-compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
+    after_help = "Examples:\n  cargo run --release -p keyloom-compare -- keys --json keys.json\n  cargo run --release -p keyloom-compare -- tables --json tables.json\n  cargo run --release -p keyloom-compare -- all --json all.json\n  cargo run --release -p keyloom-compare -- all --only get,range20 --systems keyloom-lmdb,raw-lmdb\n  cargo run --release -p keyloom-compare -- readme all.json\n  cargo run --release -p keyloom-compare -- grow --count 1M --json grow.json\n  cargo run --release -p keyloom-compare -- buffer --waiting 145k --json buffer.json\n  cargo run --release -p keyloom-compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -71,16 +89,24 @@ struct Orders {
 }
 
 impl Orders {
-    /// Measures these works of these systems, and tells how many orders and rounds there were.
-    fn measure(
-        self,
-        only: Vec<String>,
-        systems: Vec<String>,
-    ) -> Result<(Vec<report::Figure>, all::Scale), String> {
-        let folder = self.folder.unwrap_or_else(std::env::temp_dir);
-        let scale = all::Scale { count: self.count.max(1), rounds: self.rounds.max(1), only, systems };
-        let figures = all::measure(&scale, &folder).map_err(|error| error.to_string())?;
-        Ok((figures, scale))
+    fn folder(&self) -> PathBuf {
+        self.folder.clone().unwrap_or_else(std::env::temp_dir)
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds.max(1)
+    }
+
+    /// What the figures are of.
+    fn about(&self) -> Value {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        json!({"count": self.count, "rounds": self.rounds(), "cores": cores})
+    }
+
+    /// Measures these works of these systems.
+    fn measure(&self, only: Vec<String>, systems: Vec<String>) -> Result<Vec<report::Figure>, Error> {
+        let scale = all::Scale { count: self.count, rounds: self.rounds(), only, systems };
+        all::measure(&scale, &self.folder())
     }
 }
 
@@ -157,6 +183,37 @@ enum Suite {
         )]
         json: Option<PathBuf>,
     },
+    /// What growth costs: Keyloom on LMDB with some orders and with ten times as many, and how fast both were loaded
+    #[command(
+        mut_arg("rounds", |arg| arg.default_value("9").help(ROUNDS)),
+        after_help = "Example:\n  cargo run --release -p keyloom-compare -- grow --count 1M --json grow.json"
+    )]
+    Grow {
+        #[command(flatten)]
+        orders: Orders,
+        /// Run only these works; all but full_scan if not given
+        #[arg(long, value_name = "WORK", value_delimiter = ',', value_parser = GROWS)]
+        only: Vec<String>,
+        #[arg(long, value_name = "FILE", help = FIGURES)]
+        json: Option<PathBuf>,
+    },
+    /// What the log in front of LMDB costs those who read: beside a writer, and while its memory is full
+    #[command(
+        mut_arg("rounds", |arg| arg.default_value("9").help(ROUNDS)),
+        after_help = "Example:\n  cargo run --release -p keyloom-compare -- buffer --rate 300 --json buffer.json"
+    )]
+    Buffer {
+        #[command(flatten)]
+        orders: Orders,
+        /// How many orders a second the writer inserts, at an even pace
+        #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..))]
+        rate: u32,
+        /// How many orders wait in the log's memory: 145000, 100k
+        #[arg(long, default_value = "145k", value_parser = keyloom_workload::count)]
+        waiting: usize,
+        #[arg(long, value_name = "FILE", help = FIGURES)]
+        json: Option<PathBuf>,
+    },
     /// Prints the README's tables, from a file that `all` wrote
     Readme {
         /// What `all --json` wrote
@@ -192,40 +249,53 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(suite: Suite) -> Result<(), String> {
-    let said = |error: keyloom_workload::Error| error.to_string();
-    let (figures, ours, json, about) = match suite {
+fn run(suite: Suite) -> Result<(), Error> {
+    let (figures, table, json, about) = match suite {
         Suite::Keys { count, rounds, json } => {
-            (keys::measure(count.max(1), rounds.max(1)), vec!["keyloom"], json, None)
+            let figures = keys::measure(count.max(1), rounds.max(1));
+            let table = report::table(&figures, &["keyloom"]);
+            (figures, table, json, None)
         }
         Suite::Tables { orders, only, json } => {
             let works = if only.is_empty() { TABLES.map(str::to_owned).to_vec() } else { only };
-            let (figures, _) = orders.measure(works, all::TABLES.map(str::to_owned).to_vec())?;
-            (figures, vec!["keyloom-lmdb", "keyloom-buffered"], json, None)
+            let figures = orders.measure(works, all::TABLES.map(str::to_owned).to_vec())?;
+            let table = report::table(&figures, &["keyloom-lmdb", "keyloom-buffered"]);
+            (figures, table, json, None)
         }
         Suite::All { orders, only, systems, json } => {
-            let (figures, scale) = orders.measure(only, systems)?;
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            let about = json!({"count": scale.count, "rounds": scale.rounds, "cores": cores});
-            (figures, vec!["keyloom-lmdb", "keyloom-memory", "keyloom-buffered"], json, Some(about))
+            let figures = orders.measure(only, systems)?;
+            let table = report::table(&figures, &["keyloom-lmdb", "keyloom-memory", "keyloom-buffered"]);
+            (figures, table, json, Some(orders.about()))
         }
         Suite::Layers { rows, rounds, folder, json } => {
             let folder = folder.unwrap_or_else(std::env::temp_dir);
-            let figures = layers::measure(rows.max(1_000), rounds.max(1), &folder);
-            let figures = figures.map_err(|error| error.to_string())?;
-            print!("{}", layers::table(&figures));
-            return json.map_or(Ok(()), |path| report::write(&report::json(&figures), &path));
+            let figures = layers::measure(rows.max(1_000), rounds.max(1), &folder)?;
+            let table = layers::table(&figures);
+            (figures, table, json, None)
+        }
+        Suite::Grow { orders, only, json } => {
+            let figures = grow::measure(orders.count, orders.rounds(), &only, &orders.folder())?;
+            let table = report::pairs(&figures, &[("", grow::SIZES)], ["1×", "10×"]);
+            (figures, table, json, Some(orders.about()))
+        }
+        Suite::Buffer { orders, rate, waiting, json } => {
+            let scale = buffer::Scale { count: orders.count, rounds: orders.rounds(), rate, waiting };
+            let figures = buffer::measure(&scale, &orders.folder())?;
+            let table = report::pairs(&figures, &buffer::PARTS, ["no log, in file", "log, in memory"]);
+            (figures, table, json, Some(orders.about()))
         }
         Suite::Cluster { url, count, rounds, json } => {
-            let figures = cluster::measure(&url, count.max(200), rounds.max(1));
-            (figures.map_err(|error| error.to_string())?, vec!["keyloom"], json, None)
+            let figures =
+                cluster::measure(&url, count.max(200), rounds.max(1)).map_err(|error| error.to_string())?;
+            let table = report::table(&figures, &["keyloom"]);
+            (figures, table, json, None)
         }
         Suite::Readme { file } => {
-            print!("{}", readme::of(&file).map_err(said)?);
+            print!("{}", readme::of(&file)?);
             return Ok(());
         }
     };
-    print!("{}", report::table(&figures, &ours));
+    print!("{table}");
     let Some(path) = json else { return Ok(()) };
     let mut written = report::json(&figures);
     if let Some(mut about) = about {
@@ -234,5 +304,5 @@ fn run(suite: Suite) -> Result<(), String> {
         }
         written = about;
     }
-    report::write(&written, &path)
+    Ok(report::write(&written, &path)?)
 }
