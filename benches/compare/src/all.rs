@@ -67,6 +67,11 @@ impl Scale {
     }
 }
 
+/// How many rounds of reads there are where loads and writes have so many: reads are short, and what disturbs them is not.
+pub(crate) fn read_rounds(rounds: usize) -> usize {
+    3 * rounds
+}
+
 /// How long it took to load a system, and the system.
 type Loaded = (Duration, Box<dyn Peer>);
 
@@ -160,11 +165,11 @@ fn systems(scale: &Scale, folder: &Path, layout: &Layout) -> Result<Vec<System>,
     }
 }
 
-/// Runs every work in every system, `rounds` times, one system after the other in each round.
+/// Runs every work in every system, `rounds` times and reads more often, one system after the other in each round.
 pub(crate) fn measure(scale: &Scale, folder: &Path) -> Result<Vec<Figure>, Error> {
     let mut figures = Vec::new();
     if scale.has("memory10k") {
-        memory10k(scale.rounds, &mut figures)?;
+        memory10k(read_rounds(scale.rounds), &mut figures)?;
     }
     if scale.only.iter().any(|work| work != "memory10k") || scale.only.is_empty() {
         let folder = tempfile::tempdir_in(folder)?;
@@ -183,7 +188,7 @@ pub(crate) fn measure(scale: &Scale, folder: &Path) -> Result<Vec<Figure>, Error
 
 /// 10,000 orders in memory, as the composite-key specification measured its own implementation.
 fn memory10k(rounds: usize, figures: &mut Vec<Figure>) -> Result<(), Error> {
-    let measured = seed::measure(3 * rounds, |round| progress("memory10k", round, 3 * rounds))?;
+    let measured = seed::measure(rounds, |round| progress("memory10k", round, rounds))?;
     for (work, second, bytes) in [
         (seed::Work::Write, "memory10k_write", "memory10k_write_bytes"),
         (seed::Work::Lookup, "memory10k_lookup", "memory10k_lookup_bytes"),
@@ -269,17 +274,17 @@ impl Run<'_> {
     }
 
     fn read(&mut self, peers: &mut [Named]) -> Result<(), Error> {
-        let scale = self.scale;
+        let (scale, rounds) = (self.scale, read_rounds(self.scale.rounds));
         let questions = Questions::new(&self.shop, scale.count, |most| scale.count(most));
         for work in Work::ALL.into_iter().filter(|work| scale.has(work.name())) {
             let mut times: Vec<Times> = peers.iter().map(|_| Times::default()).collect();
-            for round in 1..=scale.rounds {
-                progress(work.name(), round, scale.rounds);
+            for round in 1..=rounds {
+                progress(work.name(), round, rounds);
                 let mut found: Option<Tally> = None;
                 let mut turns: Vec<_> = peers.iter_mut().zip(&mut times).collect();
                 // Each round begins with another: whoever comes behind a system that goes on in the background would always
                 // be the same.
-                let first = (round - 1) * turns.len() / scale.rounds;
+                let first = (round - 1) * turns.len() / rounds;
                 turns.rotate_left(first);
                 for ((name, peer), times) in turns {
                     let Some((time, tally)) = peer.read(work, &questions)? else { continue };

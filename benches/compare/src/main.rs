@@ -79,7 +79,7 @@ struct Orders {
     /// How many orders: 1000000, 10M, 100k
     #[arg(long, default_value = "1M", value_parser = keyloom_workload::count)]
     count: usize,
-    /// How many rounds the median is taken over
+    /// How many rounds the median is taken over; reads are asked in three times as many
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// Where the files go, in a folder that is removed at the end; they should be on a disk. The system's folder for
@@ -99,8 +99,7 @@ impl Orders {
 
     /// What the figures are of.
     fn about(&self) -> Value {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        json!({"count": self.count, "rounds": self.rounds(), "cores": cores})
+        json!({"count": self.count, "rounds": self.rounds(), "cores": cores()})
     }
 
     /// Measures these works of these systems.
@@ -161,7 +160,7 @@ enum Suite {
         #[arg(
             long,
             value_name = "FILE",
-            help = r#"Also write the figures to this file, as {"count", "rounds", "cores", "figures"}, where "figures" is an array of {"work", "system", "per_second" or "bytes", "promise"}"#
+            help = r#"Also write the figures to this file, as {"count", "rounds", "read_rounds", "cores", "figures"}, where "figures" is an array of {"work", "system", "per_second" or "bytes", "promise"}"#
         )]
         json: Option<PathBuf>,
     },
@@ -191,7 +190,7 @@ enum Suite {
     Grow {
         #[command(flatten)]
         orders: Orders,
-        /// Run only these works; all but full_scan if not given
+        /// Run only these works; all but `full_scan` if not given
         #[arg(long, value_name = "WORK", value_delimiter = ',', value_parser = GROWS)]
         only: Vec<String>,
         #[arg(long, value_name = "FILE", help = FIGURES)]
@@ -249,6 +248,10 @@ fn main() -> ExitCode {
     }
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn run(suite: Suite) -> Result<(), Error> {
     let (figures, table, json, about) = match suite {
         Suite::Keys { count, rounds, json } => {
@@ -265,7 +268,10 @@ fn run(suite: Suite) -> Result<(), Error> {
         Suite::All { orders, only, systems, json } => {
             let figures = orders.measure(only, systems)?;
             let table = report::table(&figures, &["keyloom-lmdb", "keyloom-memory", "keyloom-buffered"]);
-            (figures, table, json, Some(orders.about()))
+            let (count, rounds) = (orders.count, orders.rounds());
+            let reads = all::read_rounds(rounds);
+            let about = json!({"count": count, "rounds": rounds, "read_rounds": reads, "cores": cores()});
+            (figures, table, json, Some(about))
         }
         Suite::Layers { rows, rounds, folder, json } => {
             let folder = folder.unwrap_or_else(std::env::temp_dir);

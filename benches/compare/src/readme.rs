@@ -77,8 +77,12 @@ pub(crate) fn of(file: &Path) -> Result<String, Error> {
         return Err(format!("{}: not written by `compare -- all --json`", file.display()).into());
     }
     let (count, rounds, cores) = (run.number("count"), run.number("rounds"), run.number("cores"));
+    let reads = match run.number("read_rounds") {
+        0 => String::new(),
+        reads => format!(" ({reads} of reads)"),
+    };
     let mut out = format!(
-        "{} orders and one index, one thread unless it says otherwise, medians of {rounds} interleaved rounds, {cores} cores, \
+        "{} orders and one index, one thread unless it says otherwise, medians of {rounds} interleaved rounds{reads}, {cores} cores, \
          all that was read\nchecked to be the same \
          (`cargo run --release -p keyloom-compare --features rocksdb -- all --count {count} --rounds {rounds}`):\n\n",
         commas(&format!("{count}"))
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn the_tables_are_made_of_what_a_run_wrote() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let run = r#"{"count": 1000000, "rounds": 5, "cores": 2, "figures": [
+        let run = r#"{"count": 1000000, "rounds": 5, "read_rounds": 15, "cores": 2, "figures": [
             {"work": "get", "system": "keyloom-lmdb", "per_second": 400000.4},
             {"work": "get", "system": "raw-lmdb", "per_second": 500000},
             {"work": "get", "system": "sqlite", "per_second": 100000},
@@ -202,6 +206,7 @@ mod tests {
             assert!(tables.lines().any(|other| other == line), "no {line} in\n{tables}");
         }
         assert!(!tables.contains("- one writer"), "{tables}");
+        assert!(tables.contains("medians of 5 interleaved rounds (15 of reads), 2 cores"), "{tables}");
     }
 
     #[test]
