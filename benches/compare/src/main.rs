@@ -14,12 +14,15 @@
 //!
 //! `cargo run --release -p keyloom-compare -- buffer --json buffer.json`
 //!
+//! `cargo run --release -p keyloom-compare -- import --json import.json`, with `keyloom` built beside it
+//!
 //! `cargo run --release -p keyloom-compare -- cluster --url cassandra://127.0.0.1/compare?replication=1 --json cluster.json`
 
 mod all;
 mod buffer;
 mod cluster;
 mod grow;
+mod import;
 mod keys;
 mod layers;
 mod readme;
@@ -66,7 +69,7 @@ const FIGURES: &str = r#"Also write the figures to this file, as {"count", "roun
 /// Measures Keyloom beside its peers: the same work, in one run, interleaved.
 #[derive(Parser)]
 #[command(
-    after_help = "Examples:\n  cargo run --release -p keyloom-compare -- keys --json keys.json\n  cargo run --release -p keyloom-compare -- tables --json tables.json\n  cargo run --release -p keyloom-compare -- all --json all.json\n  cargo run --release -p keyloom-compare -- all --only get,range20 --systems keyloom-lmdb,raw-lmdb\n  cargo run --release -p keyloom-compare -- readme all.json\n  cargo run --release -p keyloom-compare -- grow --count 1M --json grow.json\n  cargo run --release -p keyloom-compare -- buffer --waiting 145k --json buffer.json\n  cargo run --release -p keyloom-compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
+    after_help = "Examples:\n  cargo run --release -p keyloom-compare -- keys --json keys.json\n  cargo run --release -p keyloom-compare -- tables --json tables.json\n  cargo run --release -p keyloom-compare -- all --json all.json\n  cargo run --release -p keyloom-compare -- all --only get,range20 --systems keyloom-lmdb,raw-lmdb\n  cargo run --release -p keyloom-compare -- readme all.json\n  cargo run --release -p keyloom-compare -- grow --count 1M --json grow.json\n  cargo run --release -p keyloom-compare -- buffer --waiting 145k --json buffer.json\n  cargo run --release -p keyloom-compare -- import --count 10M --json import.json\n  cargo run --release -p keyloom-compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -213,6 +216,21 @@ enum Suite {
         #[arg(long, value_name = "FILE", help = FIGURES)]
         json: Option<PathBuf>,
     },
+    /// A Parquet file and one of a tenth of it, imported by the command `keyloom` into LMDB: rows a second, and the most memory
+    #[command(
+        mut_arg("count", |arg| arg.default_value("10M")),
+        mut_arg("rounds", |arg| arg.default_value("1").help("How many rounds the median is taken over")),
+        after_help = "Example:\n  cargo build --release -p keyloom-cli\n  cargo run --release -p keyloom-compare -- import --count 10M --json import.json"
+    )]
+    Import {
+        #[command(flatten)]
+        orders: Orders,
+        /// The command; the one beside this program if not given
+        #[arg(long, value_name = "PATH")]
+        keyloom: Option<PathBuf>,
+        #[arg(long, value_name = "FILE", help = FIGURES)]
+        json: Option<PathBuf>,
+    },
     /// Prints the README's tables, from a file that `all` wrote
     Readme {
         /// What `all --json` wrote
@@ -288,6 +306,13 @@ fn run(suite: Suite) -> Result<(), Error> {
             let scale = buffer::Scale { count: orders.count, rounds: orders.rounds(), rate, waiting };
             let figures = buffer::measure(&scale, &orders.folder())?;
             let table = report::pairs(&figures, &buffer::PARTS, ["no log, in file", "log, in memory"]);
+            (figures, table, json, Some(orders.about()))
+        }
+        Suite::Import { orders, keyloom, json } => {
+            let (count, keyloom) = (orders.count, import::command(keyloom)?);
+            let figures = import::measure(count, orders.rounds(), &keyloom, &orders.folder())?;
+            let heads = [count.div_ceil(10), count].map(|count| format!("{count} orders"));
+            let table = report::pairs(&figures, &[("", import::SIZES)], heads.each_ref().map(String::as_str));
             (figures, table, json, Some(orders.about()))
         }
         Suite::Cluster { url, count, rounds, json } => {
