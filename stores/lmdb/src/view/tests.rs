@@ -65,6 +65,7 @@ fn commits_go_on_beside_a_scan_that_sees_none_of_them() {
     }
     let whole = Limits { rows: usize::MAX, bytes: usize::MAX, time: Duration::MAX };
     for direction in [Direction::Forward, Direction::Backward] {
+        let all = (0..count).fold(Batch::new(), |batch, number| batch.put(key(number), b"new"));
         let (begin, begun) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel();
         let ended = std::sync::Mutex::new(ended);
@@ -72,7 +73,6 @@ fn commits_go_on_beside_a_scan_that_sees_none_of_them() {
             let store = &store;
             threads.spawn(move || {
                 begun.recv().unwrap();
-                let all = (0..count).fold(Batch::new(), |batch, number| batch.put(key(number), b"new"));
                 store.commit(all).unwrap();
                 end.send(()).unwrap();
             });
@@ -81,6 +81,8 @@ fn commits_go_on_beside_a_scan_that_sees_none_of_them() {
                 seen += 1;
                 if seen == 1 {
                     begin.send(()).unwrap();
+                    // Until it waits for this part to end.
+                    std::thread::sleep(Duration::from_millis(200));
                 }
                 if seen == count {
                     let commit = ended.lock().unwrap().recv_timeout(Duration::from_secs(60));
