@@ -293,5 +293,7 @@ pub(crate) fn index(table: &Table, builder: IndexBuilder) -> Result<Index, Error
     }
     covering.sort_unstable();
     let only = builder.only.map(|only| only.bind(table)).transpose()?;
-    Ok(Index { name, tree, unique: builder.unique, covering, only, state: State::Ready })
+    let index =
+        Index { name, tree, unique: builder.unique, covering, only, state: State::Ready, of_key: false };
+    Ok(index.knowing_key(&table.primary))
 }

@@ -71,7 +71,8 @@ impl Table {
         let columns = read_columns(table.list("columns")?)?;
         let primary = read_tree(&name, &columns, table.entry("primary", "a primary key")?)?;
         let indexes = table.list("indexes")?.into_iter();
-        let indexes = indexes.map(|value| read_index(&name, &columns, value)).collect::<Result<_, _>>()?;
+        let index = |value| Ok(read_index(&name, &columns, value)?.knowing_key(&primary));
+        let indexes = indexes.map(index).collect::<Result<_, Error>>()?;
         let expiry = table.optional("expiry", |value| column(&columns, value).map(|column| column.id))?;
         table.end()?;
         Ok(Self { name, columns, primary, indexes, expiry })
@@ -185,6 +186,7 @@ fn read_index(table: &str, columns: &[Column], value: Value<'static>) -> Result<
             "ending" => State::Ending,
             other => return Err(entry::unknown("the state of an index", other)),
         },
+        of_key: false,
     };
     entry.end()?;
     Ok(index)

@@ -4,7 +4,7 @@ use keyloom_key::placement::{Hash, Shards, Stripes};
 
 use crate::format::{Format, Placement};
 use crate::predicate::Predicate;
-use crate::tree::Tree;
+use crate::tree::{Part, Tree};
 
 /// An index of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Index {
     pub(crate) covering: Vec<u16>,
     pub(crate) only: Option<Predicate>,
     pub(crate) state: State,
+    /// Worked out when the index is made, because every write asks.
+    pub(crate) of_key: bool,
 }
 
 /// Whether an index serves queries.
@@ -82,6 +84,31 @@ impl Index {
     /// The same index in another state.
     pub fn with_state(self, state: State) -> Self {
         Self { state, ..self }
+    }
+
+    /// Whether the keys of a record's entries follow from the record's key, whatever else it says.
+    ///
+    /// So a record can be written without a look at the one that was there, for none of its entries would have to go, and
+    /// be deleted so, for its key says which ones go. What the entries carry is no matter: all are written anew.
+    ///
+    /// - All columns are of the primary key, so no list is among them. Of a column that is not
+    ///   [exact](crate::Part::is_exact), such as text in any case, records of one key may have several spellings. Native
+    ///   keys have the same bytes for all of them; so then both are native, the primary key and this one.
+    /// - The condition is about columns of the primary key that are exact.
+    /// - It is not unique: another record may have the entry, which has to be looked at.
+    pub fn is_of_key(&self) -> bool {
+        self.of_key
+    }
+
+    /// The same index of a table with this primary key, which knows whether it is [of the key](Self::is_of_key).
+    pub(crate) fn knowing_key(self, primary: &Tree) -> Self {
+        let native = [primary, &self.tree].iter().all(|tree| *tree.format() == Format::Native);
+        let is_in = |own: &Part| primary.parts().iter().any(|part| part.column == own.column);
+        let is_exact = |name: &str| primary.parts().iter().any(|part| part.name == name && part.is_exact());
+        let of_key = !self.unique
+            && self.tree.parts().iter().all(|own| is_in(own) && (native || own.is_exact()))
+            && self.only.iter().flat_map(Predicate::fields).all(is_exact);
+        Self { of_key, ..self }
     }
 
     /// Whether it has an entry for each element of a list.

@@ -6,6 +6,7 @@ use keyloom_key::{Timestamp, Value};
 use keyloom_schema::{Document, Index, State, Table};
 use keyloom_store::{Batch, Read};
 
+use crate::blind::{self, Before};
 use crate::change::{Change, What, When};
 use crate::entries::{self, Columns, Entry, EntryValue, Fields, Scratch};
 use crate::error::Error;
@@ -40,6 +41,7 @@ pub(crate) async fn apply<'c>(
     change: &'c Change,
     now: Timestamp,
     commits: Commits,
+    before: Before,
 ) -> Result<Applied<'c>, Error> {
     let put = match &change.what {
         What::Put(document) => Some(table.checked(document)?),
@@ -59,8 +61,7 @@ pub(crate) async fn apply<'c>(
             key
         }
     };
-    // A record that nothing else depends on is written without a look at what it was.
-    let blind = put.is_some() && table.indexes().is_empty() && change.when.is_empty();
+    let blind = blind::is_blind(table, change, commits, before);
     let stored = if blind { None } else { read_record(read, table, &key).await? };
     let visible = stored.as_ref().filter(|document| !is_expired(table, document, now));
     change.when.iter().try_for_each(|when| check(table, when, visible))?;
@@ -87,6 +88,7 @@ pub(crate) async fn apply<'c>(
             let Applied { key, writes, .. } = &mut applied;
             add(table, fields, |out| entries::payload(fields, out), key, writes)?;
         }
+        (None, None) if blind => blind::delete(table, &applied.key, &mut applied.writes)?,
         (None, None) => {}
         // Kept apart, so that a record that is new need not have room for it.
         (before, _) => {

@@ -9,6 +9,7 @@ use keyloom_schema::{Document, Placement, State, TableBuilder};
 use keyloom_store::{About, Batch, Condition, Overlay, Read, Sequence, Store};
 
 use crate::apply::{Commits, apply};
+use crate::blind::Before;
 use crate::catalog::{Catalog, Version};
 use crate::change::Change;
 use crate::error::Error;
@@ -211,11 +212,15 @@ impl<S: Store> Database<S> {
         changes: impl IntoIterator<Item = (&'t str, Change)>,
     ) -> Result<Sequence, Error> {
         let changes: Vec<(&str, Change)> = changes.into_iter().collect();
-        Ok(self.apply_all(&changes).await?.sequence)
+        Ok(self.apply_all(&changes, Before::Untold).await?.sequence)
     }
 
-    /// Makes changes as one; the records before and after come with the sequence.
-    pub(crate) async fn apply_all<'c>(&self, changes: &'c [(&str, Change)]) -> Result<Outcome<'c>, Error> {
+    /// Makes changes as one; the records before, if they are asked for, and after come with the sequence.
+    pub(crate) async fn apply_all<'c>(
+        &self,
+        changes: &'c [(&str, Change)],
+        before: Before,
+    ) -> Result<Outcome<'c>, Error> {
         match changes {
             _ if self.commits() == Commits::All => {}
             [] => return Ok(Outcome { sequence: self.sequence().await?, records: Vec::new() }),
@@ -227,7 +232,7 @@ impl<S: Store> Database<S> {
                 return Err(self.unsupported(what));
             }
         }
-        let (sequence, records) = self.commit_worked_out(&Together(changes)).await?;
+        let (sequence, records) = self.commit_worked_out(&Together { changes, before }).await?;
         Ok(Outcome { sequence, records })
     }
 
@@ -416,7 +421,10 @@ pub(crate) trait WorkOut<S>: Sync {
 }
 
 /// Changes that are made as one, in tables by their names.
-struct Together<'c>(&'c [(&'c str, Change)]);
+struct Together<'c> {
+    changes: &'c [(&'c str, Change)],
+    before: Before,
+}
 
 impl<'c, S: Store> WorkOut<S> for Together<'c> {
     /// Each record before and after.
@@ -428,17 +436,19 @@ impl<'c, S: Store> WorkOut<S> for Together<'c> {
         catalog: &Catalog,
     ) -> Result<(Batch, Self::Outcome), Error> {
         let read = Recorded::new(database.store());
-        if let [(name, change)] = self.0 {
+        if let [(name, change)] = self.changes {
             let table = catalog.table(name)?;
-            let applied = apply(&read, table, change, database.now_for(table), Commits::All).await?;
+            let now = database.now_for(table);
+            let applied = apply(&read, table, change, now, Commits::All, self.before).await?;
             return Ok((read.require(applied.writes), vec![(applied.before, applied.after)]));
         }
         // Each sees what those before it write.
         let mut overlay = Overlay::new();
-        let mut records = Vec::with_capacity(self.0.len());
-        for (name, change) in self.0 {
+        let mut records = Vec::with_capacity(self.changes.len());
+        for (name, change) in self.changes {
             let (view, table) = (overlay.over(&read), catalog.table(name)?);
-            let applied = apply(&view, table, change, database.now_for(table), Commits::All).await?;
+            let now = database.now_for(table);
+            let applied = apply(&view, table, change, now, Commits::All, self.before).await?;
             overlay.write_all(&applied.writes);
             records.push((applied.before, applied.after));
         }

@@ -10,6 +10,7 @@ use keyloom_key::Value;
 use keyloom_store::{About, Store};
 
 use crate::apply::{Applied, Commits, apply};
+use crate::blind::Before;
 use crate::change::{Change, When};
 use crate::database::{Database, Outcome, Patience};
 use crate::error::Error;
@@ -48,8 +49,8 @@ impl<S: Store> Database<S> {
             let catalog = self.catalog();
             let definition = catalog.table(table)?;
             let recorded = Recorded::new(self.store());
-            let worked_out =
-                apply(&recorded, definition, first.last().unwrap_or(change), self.now(), Commits::Record);
+            let (change, now) = (first.last().unwrap_or(change), self.now());
+            let worked_out = apply(&recorded, definition, change, now, Commits::Record, Before::Told);
             let Applied { key, writes, ended, before, after } = match worked_out.await {
                 Err(Error::Conflict(reason)) => {
                     patience.check(&reason)?;

@@ -45,6 +45,7 @@
 
 mod analyze;
 mod apply;
+mod blind;
 mod build;
 mod catalog;
 mod change;

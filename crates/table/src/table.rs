@@ -10,6 +10,7 @@ use keyloom_schema::{self as schema, Document};
 use keyloom_store::{Read, Sequence, Store};
 use smallvec::SmallVec;
 
+use crate::blind::Before;
 use crate::catalog::Catalog;
 use crate::change::{Change, Update, When};
 use crate::database::Database;
@@ -57,8 +58,11 @@ impl<S: Store> Table<S> {
 
     /// Makes the record what the document says, whatever it was.
     ///
-    /// Only entries that change are written: one that was lost behind the table's back is brought back by
-    /// [`Database::repair`], not by putting the record again.
+    /// The record that was there is read, to know which entries go, and only entries that change are written: one that was
+    /// lost behind the table's back is brought back by [`Database::repair`], not by putting the record again.
+    ///
+    /// It is not read where no entry depends on it: in a table without indexes, or with indexes on columns of the primary
+    /// key alone ([`Index::is_of_key`](schema::Index::is_of_key)), whose entries are written as the record is.
     pub async fn put(&self, document: impl Into<Document>) -> Result<Sequence, Error> {
         self.apply(Change::put(document)).await
     }
@@ -86,8 +90,10 @@ impl<S: Store> Table<S> {
     }
 
     /// Makes a change, if its condition holds.
+    ///
+    /// What is put or deleted without a condition is not read first, where [`put`](Self::put) does not.
     pub async fn apply(&self, change: Change) -> Result<Sequence, Error> {
-        Ok(self.database.apply_all(&[(&self.name, change)]).await?.sequence)
+        Ok(self.database.apply_all(&[(&self.name, change)], Before::Untold).await?.sequence)
     }
 
     /// Makes a change, if its condition holds; returns the record before and after.
@@ -96,7 +102,7 @@ impl<S: Store> Table<S> {
     /// indexes.
     pub async fn change(&self, change: Change) -> Result<(Option<Document>, Option<Document>), Error> {
         let changes = [(self.name.as_str(), change)];
-        let outcome = self.database.apply_all(&changes).await?;
+        let outcome = self.database.apply_all(&changes, Before::Told).await?;
         let (before, after) = outcome.records.into_iter().next().unwrap_or_default();
         Ok((before, after.map(Cow::into_owned)))
     }
@@ -107,7 +113,7 @@ impl<S: Store> Table<S> {
     pub async fn apply_all(&self, changes: impl IntoIterator<Item = Change>) -> Result<Sequence, Error> {
         let changes: Vec<(&str, Change)> =
             changes.into_iter().map(|change| (self.name.as_str(), change)).collect();
-        Ok(self.database.apply_all(&changes).await?.sequence)
+        Ok(self.database.apply_all(&changes, Before::Untold).await?.sequence)
     }
 
     /// The record with this key.

@@ -9,7 +9,8 @@ use keyloom_plan::Query;
 use keyloom_schema::Document;
 use keyloom_store::{Overlay, Sequence, Store};
 
-use crate::apply::{Commits, apply};
+use crate::apply::{Applied, Commits, apply};
+use crate::blind::Before;
 use crate::catalog::Catalog;
 use crate::change::{Change, Update};
 use crate::database::{Database, is_version};
@@ -104,7 +105,7 @@ impl<S: Store> Transaction<S> {
 
     /// Makes a record what the document says, whatever it was.
     pub async fn put(&mut self, table: &str, document: impl Into<Document>) -> Result<(), Error> {
-        self.apply(table, Change::put(document)).await?;
+        self.make(table, &Change::put(document), Before::Untold).await?;
         Ok(())
     }
 
@@ -128,16 +129,28 @@ impl<S: Store> Transaction<S> {
     }
 
     /// Makes a change, if its condition holds; returns the record before and after.
+    ///
+    /// What was before is not looked at by a put without a condition into a table without indexes.
     pub async fn apply(
         &mut self,
         table: &str,
         change: Change,
     ) -> Result<(Option<Document>, Option<Document>), Error> {
+        let applied = self.make(table, &change, Before::Told).await?;
+        Ok((applied.before, applied.after.map(Cow::into_owned)))
+    }
+
+    async fn make<'c>(
+        &mut self,
+        table: &str,
+        change: &'c Change,
+        before: Before,
+    ) -> Result<Applied<'c>, Error> {
         let view = self.writes.over(&self.read);
         let table = self.catalog.table(table)?;
-        let applied = apply(&view, table, &change, self.database.now(), Commits::All).await?;
+        let applied = apply(&view, table, change, self.database.now(), Commits::All, before).await?;
         self.writes.write_all(&applied.writes);
-        Ok((applied.before, applied.after.map(Cow::into_owned)))
+        Ok(applied)
     }
 
     /// Commits all writes as one if nothing that was read has changed; `None` if there was nothing to write.

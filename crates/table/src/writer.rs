@@ -8,6 +8,7 @@ use keyloom_store::{Batch, Sequence, Store};
 use smallvec::SmallVec;
 
 use crate::apply::{Commits, add, apply};
+use crate::blind::{Before, follows_keys};
 use crate::catalog::Catalog;
 use crate::change::{Change, When};
 use crate::database::{Database, WorkOut};
@@ -121,8 +122,8 @@ impl<S: Store> WorkOut<S> for Write<'_, '_, S> {
             add(table, &record, |out| record.payload(out), &key, &mut writes)?;
             Ok::<_, Error>(writes)
         };
-        // A record that nothing else depends on is written without a look at what it was.
-        if !self.absent && table.indexes().is_empty() {
+        // A record that no entry depends on is written without a look at what it was.
+        if !self.absent && follows_keys(table, Commits::All) {
             return Ok((add()?, ()));
         }
         let unique = table.indexes().iter().any(Index::is_unique);
@@ -133,8 +134,9 @@ impl<S: Store> WorkOut<S> for Write<'_, '_, S> {
             // What was there has entries that go, and others may be in the way.
             let (read, change) =
                 (Recorded::new(database.store()), self.writer.change(&self.row, self.absent));
-            let applied =
-                Box::pin(apply(&read, table, &change, database.now_for(table), Commits::All)).await?;
+            let now = database.now_for(table);
+            let applied = apply(&read, table, &change, now, Commits::All, Before::Untold);
+            let applied = Box::pin(applied).await?;
             return Ok((read.require(applied.writes), ()));
         };
         Ok((writes?.require_absent(key), ()))

@@ -1,5 +1,6 @@
 //! What tables promise. One program: the stores and the tables are compiled for it once.
 
+mod blind;
 mod bounds;
 mod budgets;
 mod cases;

@@ -51,7 +51,7 @@ const KEYS: [(&[&str], &[&str]); 12] = [
 ];
 
 /// Indexes to choose from.
-const INDEXES: usize = 27;
+const INDEXES: usize = 37;
 
 fn index(which: usize) -> IndexBuilder {
     match which {
@@ -81,7 +81,18 @@ fn index(which: usize) -> IndexBuilder {
         23 => Index::on(["raw desc"]),
         24 => Index::on(["flag", "raw"]).covering(["c"]),
         25 => Index::on(["flag desc nulls-first", "c"]).only(field("flag").is_not_null()),
-        _ => Index::on(["id"]).unique(),
+        26 => Index::on(["id"]).unique(),
+        // Of the columns of some keys alone, or nearly so.
+        27 => Index::on(["id"]),
+        28 => Index::on(["s desc", "a"]),
+        29 => Index::on(["c"]).covering(["b", "tags"]),
+        30 => Index::on(["c desc"]).only(field("c").ge(1_u32)),
+        31 => Index::on(["id desc"]).only(field("a").begins_with("U1")).covering(["d"]),
+        32 => Index::on(["x", "n desc"]),
+        33 => Index::on(["c", "d desc"]).only(field("d").eq("a")),
+        34 => Index::on(["id", "c"]).only(field("b").is_null()),
+        35 => Index::on(["raw", "flag"]).only(field("flag").eq(true)),
+        _ => Index::on(["id"]).only(field("ends").ge(instant(9)).or(field("extra").eq(1_i64))),
     }
 }
 
@@ -109,6 +120,8 @@ pub struct TableSpec {
     format: usize,
     place: u32,
     expires: bool,
+    /// Whether it has only those of the indexes whose entries follow from the keys of their records.
+    of_key: bool,
     indexes: Vec<IndexSpec>,
 }
 
@@ -122,7 +135,7 @@ pub fn place(number: u32) -> Placement {
 }
 
 impl TableSpec {
-    /// The table, as the builder has it; an index that a format cannot hold is left out.
+    /// The table, as the builder has it; an index that a format cannot hold is left out, or one that is there already.
     pub fn build(&self) -> TableBuilder {
         let (parts, formats) = KEYS[self.key];
         let format = formats[self.format % formats.len()].parse().unwrap();
@@ -135,8 +148,10 @@ impl TableSpec {
         }
         let mut builder = builder.key(parts.iter().copied());
         for spec in &self.indexes {
-            if builder.clone().index(spec.build()).build().is_ok() {
-                builder = builder.index(spec.build());
+            let with = builder.clone().index(spec.build());
+            let fits = |index: &Index| index.is_of_key() || !self.of_key;
+            if with.clone().build().is_ok_and(|table| table.index(&spec.name()).is_some_and(fits)) {
+                builder = with;
             }
         }
         builder
@@ -161,8 +176,21 @@ pub fn index_specs() -> impl Strategy<Value = IndexSpec> {
 }
 
 pub fn tables() -> impl Strategy<Value = TableSpec> {
-    (0..KEYS.len(), 0..6_usize, 0..4_u32, prop::bool::weighted(0.4), vec(index_specs(), 0..5))
-        .prop_map(|(key, format, place, expires, indexes)| TableSpec { key, format, place, expires, indexes })
+    let indexes = prop_oneof![
+        3 => (Just(false), vec(index_specs(), 0..5)),
+        // Most are left out.
+        1 => (Just(true), vec(index_specs(), 4..16)),
+    ];
+    (0..KEYS.len(), 0..6_usize, 0..4_u32, prop::bool::weighted(0.4), indexes).prop_map(
+        |(key, format, place, expires, (of_key, indexes))| TableSpec {
+            key,
+            format,
+            place,
+            expires,
+            of_key,
+            indexes,
+        },
+    )
 }
 
 /// An instant of the world's clock.
