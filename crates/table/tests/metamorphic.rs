@@ -15,13 +15,14 @@ mod world;
 use std::time::Duration;
 
 use keyloom_layers::{CacheOptions, Compression, FilterOptions, Layered, Layers};
-use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_lmdb::{LmdbStore, LogOptions, Options};
 use keyloom_store::{Durability, MemoryStore, Wait};
 use keyloom_testkit::Weak;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
-use world::{run, steps, tables};
+use world::steps::Step;
+use world::{TableSpec, run, steps, tables};
 
 fn config(usual: u32) -> ProptestConfig {
     let asked = std::env::var("KEYLOOM_MODEL_CASES").ok().and_then(|cases| cases.parse().ok());
@@ -36,13 +37,18 @@ fn config(usual: u32) -> ProptestConfig {
     }
 }
 
-fn lmdb(durability: Durability) -> LmdbStore {
+fn lmdb(durability: Durability) -> Options {
+    Options { durability, ..Options::default() }
+}
+
+/// What a file that is opened so answers.
+fn run_lmdb(options: Options, spec: &TableSpec, history: &[Step]) -> Vec<String> {
+    // It stays until the end: without it there is no log.
     let folder = tempfile::tempdir().unwrap();
     // Begun at once: there are few keys.
     let filter = Some(keyloom_lmdb::FilterOptions { after: 0, ..Default::default() });
-    // The folder goes at once, the file when it is closed: nothing is left behind.
-    LmdbStore::open_with(folder.path().join("test.klm"), Options { durability, filter, ..Options::default() })
-        .unwrap()
+    let store = LmdbStore::open_with(folder.path().join("test.klm"), Options { filter, ..options }).unwrap();
+    run::run(store, spec, history)
 }
 
 proptest! {
@@ -68,11 +74,30 @@ proptest! {
     #[test]
     fn no_store_changes_an_answer(spec in tables(), history in steps::histories(30)) {
         let said = run::run(MemoryStore::new(), &spec, &history);
-        prop_assert_eq!(&run::run(lmdb(Durability::buffered()), &spec, &history), &said);
+        prop_assert_eq!(&run_lmdb(lmdb(Durability::buffered()), &spec, &history), &said);
         // So few that commits wait for room, and so long that they are read from the buffer.
         let narrow = Durability::Buffered { entries: 4, interval: Duration::from_millis(2) };
-        prop_assert_eq!(&run::run(lmdb(narrow), &spec, &history), &said);
-        prop_assert_eq!(&run::run(lmdb(Durability::Synced), &spec, &history), &said);
+        prop_assert_eq!(&run_lmdb(lmdb(narrow), &spec, &history), &said);
+        prop_assert_eq!(&run_lmdb(lmdb(Durability::Synced), &spec, &history), &said);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(20))]
+
+    /// Most of a history lies in memory, in front of the file; with a narrow log it goes into the file step by step,
+    /// while it is read.
+    #[test]
+    fn no_log_changes_an_answer(spec in tables(), history in steps::histories(30)) {
+        let said = run::run(MemoryStore::new(), &spec, &history);
+        prop_assert_eq!(&run_lmdb(lmdb(Durability::Written), &spec, &history), &said);
+        // Room for some commits, of which the first go into the file while the next ones come.
+        let log = LogOptions { entries: 24, bytes: 4_096, interval: Duration::from_millis(1) };
+        let buffered = Durability::Buffered { entries: 16, interval: Duration::from_millis(1) };
+        for durability in [Durability::Written, Durability::Synced, buffered] {
+            let narrow = Options { log: Some(log), ..lmdb(durability) };
+            prop_assert_eq!(&run_lmdb(narrow, &spec, &history), &said, "{:?}", durability);
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use keyloom_key::Value;
-use keyloom_lmdb::{LmdbStore, Options};
+use keyloom_lmdb::{LmdbStore, LogOptions, Options};
 use keyloom_schema::{Document, Index, Placement, Table as Definition, TableBuilder, field};
 use keyloom_store::{Durability, Wait};
 use keyloom_table::{Change, Database, Error, Match, Query, Update};
@@ -52,6 +52,13 @@ fn events() -> TableBuilder {
 
 pub(crate) fn store(path: &Path, durability: Durability) -> LmdbStore {
     LmdbStore::open_with(path, Options { durability, ..Options::default() }).unwrap()
+}
+
+/// A file whose commits survive the process when they return, and go from a narrow log into the file every few steps.
+pub(crate) fn written(path: &Path) -> LmdbStore {
+    let log = LogOptions { entries: 60, bytes: 1 << 20, interval: std::time::Duration::from_millis(3) };
+    let options = Options { durability: Durability::Written, log: Some(log), ..Options::default() };
+    LmdbStore::open_with(path, options).unwrap()
 }
 
 /// Opens the file, and creates its tables if they are not there.
