@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
 use std::fmt;
 use std::ops::Bound;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hashbrown::HashTable;
 use keyloom_key::Span;
@@ -33,6 +33,8 @@ pub(crate) struct Generation {
     /// The first keys, each with its number. Taken before the rows, never behind them.
     order: RwLock<Order>,
     rows: RwLock<Rows>,
+    /// Held by whoever waits to add rows: who reads for long [lets](Self::let_in) them in, or would always be there first.
+    turn: Mutex<()>,
     /// Which of the two logs has them.
     pub(crate) log: usize,
 }
@@ -98,7 +100,7 @@ struct Version {
 impl Generation {
     /// An empty one.
     pub(crate) fn new(log: usize) -> Self {
-        Self { order: RwLock::default(), rows: RwLock::default(), log }
+        Self { order: RwLock::default(), rows: RwLock::default(), turn: Mutex::default(), log }
     }
 
     // A panic while a lock is held leaves whole rows: they are changed by steps that cannot fail.
@@ -107,7 +109,13 @@ impl Generation {
     }
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Rows> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.rows.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for those who wait to add rows. The caller has none of them.
+    pub(crate) fn let_in(&self) {
+        drop(self.turn.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn order(&self) -> RwLockWriteGuard<'_, Order> {

@@ -130,6 +130,7 @@ impl View {
             if all.rest.is_none() || flow.is_break() || is_full {
                 return Ok(all);
             }
+            self.generations().for_each(Generation::let_in);
         }
     }
 
