@@ -1,6 +1,7 @@
 //! The works of reading, and the questions of each.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::orders::Random;
 use crate::{Ask, Error, Order, Reads, Shop, Tally};
@@ -65,12 +66,14 @@ impl Questions {
     pub fn new(shop: &Shop, rows: usize, count: impl Fn(usize) -> usize) -> Self {
         let mut random = Random::new(1);
         let mut one = || shop.order(u64::try_from(random.index(rows)).unwrap_or(0), 0);
+        let order = |order: Order| Order { user: at_hand(&order.user), ..order };
+        let ask = |ask: Ask| Ask { name: at_hand(&ask.name), ..ask };
         Self {
             rows,
-            picked: (0..count(200_000)).map(|_| one()).collect(),
-            absent: shop.orders(count(200_000), 2).collect(),
-            whole: shop.of_users(count(10_000), 3),
-            from: shop.of_users(count(40_000), 4),
+            picked: (0..count(200_000)).map(|_| order(one())).collect(),
+            absent: shop.orders(count(200_000), 2).map(order).collect(),
+            whole: shop.of_users(count(10_000), 3).into_iter().map(ask).collect(),
+            from: shop.of_users(count(40_000), 4).into_iter().map(ask).collect(),
             newest: Shop::of_statuses(count(10_000), 5),
         }
     }
@@ -109,6 +112,12 @@ impl Questions {
             Work::Scan => system.scan(),
         }
     }
+}
+
+/// A name in memory of its own, beside that of the question before: who asks has it at hand. The shop's lies anywhere, and
+/// the more users there are, the longer a question itself would take to come.
+fn at_hand(name: &str) -> Arc<str> {
+    name.into()
 }
 
 fn some<T>(all: &[T], which: Range<usize>) -> &[T] {
