@@ -220,7 +220,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Loads every system anew in each round; those of the last stay.
+    /// Loads every system anew in each round, which begins with another each time; those of the last stay.
     fn load(&mut self, systems: &[System], folder: &Path, layout: &Layout) -> Result<Vec<Named>, Error> {
         let orders: Vec<Order> = self.shop.orders(self.scale.count, 0).collect();
         let mut bytes = 0;
@@ -228,27 +228,34 @@ impl Run<'_> {
             bytes += key.len() + value.len();
             Ok::<_, Error>(())
         })?;
-        let rounds = if self.scale.has("load") { self.scale.rounds } else { 1 };
+        let rounds = if self.scale.has("load") { self.scale.rounds } else { 0 };
         let mut times: Vec<Times> = systems.iter().map(|_| Times::default()).collect();
         let mut last = Vec::new();
-        for round in 1..=rounds {
+        // The first round counts for nobody: memory that nobody has used yet comes later than what others have left.
+        for round in 0..=rounds {
             progress("load", round, rounds);
-            drop(std::mem::take(&mut last));
+            last.clear();
             let files = folder.join(format!("load{round}"));
             std::fs::create_dir(&files)?;
-            for (system, times) in systems.iter().zip(&mut times) {
+            let mut turns: Vec<_> = systems.iter().zip(&mut times).enumerate().collect();
+            turns.rotate_left(round * systems.len() / (rounds + 1));
+            for (place, (system, times)) in turns {
                 let before = self.written()?;
                 let (time, peer) = (system.load)(&files, &orders)?;
-                times.push(time);
-                last.push((system.name, peer));
+                if round > 0 {
+                    times.push(time);
+                }
+                last.push((place, (system.name, peer)));
                 if round == rounds && !is_in_memory(system.name) {
                     self.bytes("bytes_per_loaded_byte", system.name, None, before, bytes)?;
                 }
             }
-            if round > 1 {
+            if round > 0 {
                 std::fs::remove_dir_all(folder.join(format!("load{}", round - 1)))?;
             }
         }
+        last.sort_unstable_by_key(|(place, _)| *place);
+        let mut last: Vec<Named> = last.into_iter().map(|(_, named)| named).collect();
         for (_, peer) in &mut last {
             peer.settle(&orders)?;
         }
