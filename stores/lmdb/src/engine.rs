@@ -21,6 +21,7 @@ use crate::habit;
 use crate::log::Salts;
 use crate::pages::{Map, Root, Tree};
 use crate::parked::Parked;
+use crate::reach;
 use crate::scan::{self, Written};
 use crate::store::MAX_KEY;
 use crate::view::View;
@@ -132,6 +133,16 @@ impl Engine {
         length(&self.env)
     }
 
+    /// Makes the file as long as its newest state says: what was put and deleted in one transaction is counted, and never
+    /// written. The caller has the right to write.
+    pub(crate) fn lengthen(&self) {
+        let (path, needed) = (self.env.path(), self.length());
+        if std::fs::metadata(path).is_ok_and(|file| file.len() < needed) {
+            // If it cannot be, whoever opens it looks whether anything leads there.
+            let _ = File::options().write(true).open(path).and_then(|file| file.set_len(needed));
+        }
+    }
+
     /// Notes that a key was not there.
     fn missed(&self) {
         if let Some(filter) = &self.filter {
@@ -150,8 +161,11 @@ impl Engine {
         if let Some(filter) = &self.filter {
             match self.read() {
                 Ok(reading) => match self.tree(&reading) {
-                    Some(tree) => filter.fill(&tree, reading.txn.id()),
-                    None => filter.put_off(),
+                    // Of one who was killed behind its root, readers see what was before.
+                    Some(tree) if reading.txn.id() == self.env.info().last_txn_id => {
+                        filter.fill(&tree, reading.txn.id());
+                    }
+                    _ => filter.put_off(),
                 },
                 // Whoever reads is told.
                 Err(_) => filter.put_off(),
@@ -412,11 +426,12 @@ fn open_env(path: &Path, options: Options) -> Result<Env<WithoutTls>, Error> {
     }
 }
 
-/// Refuses a file that ends before its last page: reading there would kill the process.
+/// Refuses a file that ends before a page that something leads to: reading there would kill the process.
 fn check_length(path: &Path, env: &Env<WithoutTls>) -> Result<(), Error> {
-    let length = std::fs::metadata(path).map_err(|error| file(path, &error))?.len();
+    // In this order: others may make it longer meanwhile.
     let needed = self::length(env);
-    if length < needed {
+    let length = std::fs::metadata(path).map_err(|error| file(path, &error))?.len();
+    if length < needed && !reach::ends_within(path, length) {
         let reason = format!("{}: cut short: {length} bytes of {needed}", path.display());
         return Err(Error::Damaged(reason.into()));
     }

@@ -46,6 +46,7 @@ mod pages;
 mod parked;
 mod part;
 mod prefetch;
+mod reach;
 mod room;
 mod scan;
 mod snapshot;

@@ -29,7 +29,7 @@ mod rows;
 pub(crate) use rows::Rows;
 
 /// The bytes before a page's places, and before a node's key.
-const PAGE_HEAD: usize = 16;
+pub(crate) const PAGE_HEAD: usize = 16;
 const NODE_HEAD: usize = 8;
 
 /// What a page is, by its flags.
@@ -38,8 +38,9 @@ const LEAF: u16 = 0x02;
 const OVERFLOW: u16 = 0x04;
 const KINDS: u16 = 0x6F;
 
-/// A node whose value is on pages of its own.
+/// A node whose value is on pages of its own, and one whose value is the root of a table.
 const BIG: u16 = 0x01;
+const TABLE: u16 = 0x02;
 
 /// The only size of pages that is read so: no map begins between two of them, whatever the machine.
 const PAGE: usize = 4096;
@@ -97,6 +98,13 @@ impl Map {
         let base = address.checked_sub(usize::try_from(number).ok()?.checked_mul(PAGE)?)?;
         known.then_some(Self { base })
     }
+
+    /// The same of a file that was mapped without LMDB.
+    pub(crate) fn of(file: &[u8]) -> Option<Self> {
+        let here = usize::BITS == 64 && cfg!(target_endian = "little");
+        let known = *file.get(PAGE_HEAD..)?.first_chunk::<8>()? == FORMAT;
+        (here && known).then(|| Self { base: file.as_ptr().expose_provenance() })
+    }
 }
 
 /// The root of a tree in one state of the file.
@@ -124,13 +132,20 @@ impl Root {
 pub(crate) struct Tree<'t> {
     map: Map,
     root: Root,
-    txn: PhantomData<&'t RoTxn<'t>>,
+    /// What keeps its pages as they are: a transaction, or a map of the whole file.
+    kept: PhantomData<&'t [u8]>,
 }
 
 impl<'t> Tree<'t> {
     /// The tree with a root that the transaction has been asked for.
     pub(crate) fn new(map: Map, root: Root, _: &'t RoTxn<'_>) -> Self {
-        Self { map, root, txn: PhantomData }
+        Self { map, root, kept: PhantomData }
+    }
+
+    /// The same of a file that is mapped and that nobody writes to: `pages` says no more than it has.
+    pub(crate) fn of_file(file: &'t [u8], root: Root) -> Option<Self> {
+        let pages = u64::try_from(file.len() / PAGE).ok()?;
+        Some(Self { map: Map::of(file)?, root: Root { pages, ..root }, kept: PhantomData })
     }
 
     /// How many rows it has.
@@ -289,7 +304,7 @@ impl<'t> Tree<'t> {
         }
         let address = self.map.base + usize::try_from(number).unwrap_or(0) * PAGE;
         // SAFETY: these pages are among those of the file when the transaction had begun, all of which are mapped while it
-        // is open (it is, for 't), and nobody writes to those that it can reach.
+        // is open (it is, for 't), and nobody writes to those that it can reach. Or they are of a file that is mapped for 't.
         Ok(unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length) })
     }
 
@@ -297,7 +312,7 @@ impl<'t> Tree<'t> {
     #[inline]
     fn value(&self, node: Node<'t>) -> Result<&'t [u8], Error> {
         let length = usize::try_from(node.halves).unwrap_or(usize::MAX);
-        if node.flags == 0 {
+        if node.flags == 0 || node.flags == TABLE {
             return node.rest.get(..length).ok_or_else(out);
         }
         if node.flags != BIG {

@@ -82,6 +82,7 @@ impl<'a> Transaction<'a> {
             }
             _ => engine(error),
         })?;
+        self.engine.lengthen();
         self.adding.into_iter().for_each(Adding::committed);
         Ok(())
     }

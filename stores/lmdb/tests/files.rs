@@ -68,6 +68,54 @@ fn a_file_that_is_not_ours_is_refused() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
 
+/// LMDB counts pages that it never writes: those of a value that goes in the transaction that it came in. A file that ended
+/// before such pages was refused as cut short, and nothing could open it any more.
+#[test]
+fn a_file_that_ends_before_pages_that_nothing_leads_to_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.klm");
+    let options = Options { log: None, ..Options::default() };
+    let ends_early = || {
+        let newest = std::fs::read(&path).unwrap();
+        let meta = |page: usize| {
+            let number = |at: usize| u64::from_le_bytes(newest[page * 4096 + at..][..8].try_into().unwrap());
+            (number(144), number(136))
+        };
+        let (_, last) = meta(0).max(meta(1));
+        usize::try_from(last + 1).unwrap() * 4096 > newest.len()
+    };
+    let mut ended_early = false;
+    for round in 0..20_u32 {
+        let store = Blocking::new(LmdbStore::open_with(&path, options).unwrap());
+        for number in 0..round {
+            store.commit(Batch::new().put(number.to_be_bytes(), [7; 3_000])).unwrap();
+        }
+        store.commit(Batch::new().put("large", vec![7; 200_000]).delete("large")).unwrap();
+        drop(store);
+        assert!(!ends_early(), "round {round}");
+        // A crash may come between the transaction and what makes the file longer.
+        let whole = std::fs::read(&path).unwrap();
+        for pages in 1..=50 {
+            std::fs::write(&path, &whole[..whole.len() - 4096 * pages]).unwrap();
+            match LmdbStore::open_with(&path, options) {
+                Ok(store) => {
+                    ended_early |= ends_early();
+                    let store = Blocking::new(store);
+                    assert!(
+                        (0..round).all(|number| store.get(&number.to_be_bytes(), |_| ()).unwrap().is_some())
+                    );
+                }
+                Err(error) => {
+                    assert!(matches!(error, Error::Damaged(_)), "{error}");
+                    break;
+                }
+            }
+        }
+        std::fs::write(&path, &whole).unwrap();
+    }
+    assert!(ended_early, "all pages of all rounds are led to");
+}
+
 #[test]
 fn a_file_cut_short_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -182,7 +182,7 @@ proptest! {
         }
         let pages = u64::try_from(file.len() / PAGE).unwrap();
         let map = Map { base: file.as_ptr().expose_provenance() };
-        let tree = Tree { map, root: Root { pages, ..root }, txn: PhantomData };
+        let tree = Tree { map, root: Root { pages, ..root }, kept: PhantomData };
         for direction in [Direction::Forward, Direction::Backward] {
             if let Ok(rows) = tree.rows(Bound::Unbounded, Bound::Unbounded, direction) {
                 rows.take(10_000).for_each(|row| drop(row.map(|(key, value)| (key.to_vec(), value.to_vec()))));
