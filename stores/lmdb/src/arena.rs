@@ -37,9 +37,21 @@ impl Arena {
 
     /// The bytes that were added here.
     pub(crate) fn get(&self, place: Place) -> &[u8] {
-        let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-        let piece = self.pieces.get(size(place.piece)).map(Vec::as_slice).unwrap_or_default();
-        let rest = piece.get(size(place.start)..).unwrap_or_default();
-        rest.get(..size(place.length)).unwrap_or_default()
+        self.behind(place).get(..size(place.length)).unwrap_or_default()
     }
+
+    /// So many bytes from here on, if they are there: these, and what was added behind them.
+    pub(crate) fn from(&self, place: Place, length: usize) -> &[u8] {
+        let behind = self.behind(place);
+        behind.get(..length).unwrap_or(behind)
+    }
+
+    fn behind(&self, place: Place) -> &[u8] {
+        let piece = self.pieces.get(size(place.piece)).map(Vec::as_slice).unwrap_or_default();
+        piece.get(size(place.start)..).unwrap_or_default()
+    }
+}
+
+fn size(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

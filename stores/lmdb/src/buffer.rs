@@ -64,9 +64,11 @@ struct State {
     draining: Room,
     /// Whether this process has the right to write, and lets commits in.
     open: bool,
-    /// The sequence of the last commit that was let in, and of the last that can be seen.
+    /// The sequence of the last commit that was let in, of the last that can be seen, and of the last that can be when the
+    /// sync that has begun has ended.
     sequence: Sequence,
     visible: Sequence,
+    seen_next: Sequence,
     salts: Salts,
     /// What is not in the log of `fresh` yet, and what is not in that of `flushing`.
     tail: Tail,
@@ -119,6 +121,7 @@ impl Buffer {
             open: false,
             sequence: Sequence::default(),
             visible: Sequence::default(),
+            seen_next: Sequence::default(),
             salts: Salts::default(),
             tail: Tail::of(0, 0),
             earlier: None,
@@ -253,7 +256,7 @@ impl Buffer {
             }
         }
         self.occupied.store(true, Ordering::Release);
-        let needed = Sequence(self.kept.load(Ordering::Relaxed)).max(state.visible);
+        let needed = Sequence(self.kept.load(Ordering::Relaxed)).max(state.visible).max(state.seen_next);
         state.fresh.write().commit(&batch, sequence, needed);
         let before = state.filled;
         state.filled = before.and(more);
@@ -282,6 +285,7 @@ impl Buffer {
         let left = [state.earlier.take(), Some(state.tail.left.take())];
         let records: Vec<_> = left.into_iter().flatten().filter(|records| records.writes > 0).collect();
         state.syncing = records.iter().map(|records| records.writes).sum();
+        state.seen_next = last;
         drop(state);
         let synced = match (records.is_empty(), self.logs().as_mut()) {
             (false, Some(logs)) => logs.append(&records.iter().collect::<Vec<_>>(), true),
@@ -325,12 +329,20 @@ impl Buffer {
         half || !state.waiters.is_empty()
     }
 
-    /// Waits until all that was let in is on the disk.
-    pub(crate) fn sync_written(&self) -> Result<(), Error> {
-        match self.logs().as_mut() {
+    /// Waits until all that was let in is on the disk; whether it is. If not, the file has to have it: what a sync that has
+    /// failed did not write, the next one may not either, and say that it did.
+    pub(crate) fn sync_written(&self) -> bool {
+        if self.state.read().unwrap_or_else(PoisonError::into_inner).broken {
+            return false;
+        }
+        let synced = match self.logs().as_mut() {
             None => Ok(()),
             Some(logs) => logs.sync(0).and_then(|()| logs.sync(1)),
+        };
+        if synced.is_err() {
+            self.write().give_up();
         }
+        synced.is_ok()
     }
 
     /// Lets commits in, which follow `last`. The caller has the right to write.
@@ -342,7 +354,7 @@ impl Buffer {
         state.fresh = Arc::new(Generation::new(0));
         state.filled = Room::default();
         state.tail = Tail::of(0, salt);
-        (state.sequence, state.visible) = (last, last);
+        (state.sequence, state.visible, state.seen_next) = (last, last, last);
         state.open = true;
     }
 
@@ -402,11 +414,13 @@ impl Buffer {
         state.earlier = None;
         state.draining = Room::default();
         if let (Some(flushed), Some(salts)) = (&flushed, salts) {
+            // A log that has failed meanwhile may have something of what was refused, until its salt is another too.
+            let both = (0..2).all(|log| salts.of(log) != state.salts.of(log));
             state.salts = salts;
             if let Some(logs) = self.logs().as_mut() {
                 logs.clear(flushed.log);
             }
-            if state.broken && state.filled.entries == 0 {
+            if state.broken && both && state.filled.entries == 0 {
                 state.broken = false;
                 let log = state.fresh.log;
                 state.tail = Tail::of(log, salts.of(log));
@@ -496,7 +510,7 @@ impl State {
         if self.flushing.as_ref().is_some_and(|flushing| flushing.read().last.is_none()) {
             self.draining = Room::default();
         }
-        self.sequence = self.visible;
+        (self.sequence, self.seen_next) = (self.visible, self.visible);
         self.tail.left.clear();
         self.earlier = None;
         self.open = false;

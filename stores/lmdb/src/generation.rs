@@ -39,7 +39,14 @@ pub(crate) struct Generation {
     pub(crate) log: usize,
 }
 
-type Order = BTreeMap<Ordered<'static>, u32>;
+type Order = BTreeMap<Ordered<'static>, Here>;
+
+/// Which key it is, and where it lies, so that it can be asked for together with what is known of it.
+#[derive(Debug, Clone, Copy)]
+struct Here {
+    number: u32,
+    place: Place,
+}
 
 /// A key in the order. Its first bytes stand where the tree has it, so that most comparisons look nowhere else.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,7 +84,8 @@ pub(crate) struct Rows {
     numbers: HashTable<(u32, u32)>,
     /// Versions that are not the newest of their key.
     older: Vec<Version>,
-    /// The sequence of the last commit; `None` if there is none.
+    /// The sequences of the first commit and of the last; `None` if there is none.
+    first: Option<Sequence>,
     pub(crate) last: Option<Sequence>,
 }
 
@@ -127,7 +135,7 @@ impl Generation {
         let mut order = self.order();
         // Copied, so that commits need not wait until all are in their places.
         let mut loose = self.read().keys_from(order.len());
-        loose.sort_unstable();
+        loose.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         order.extend(loose);
     }
 
@@ -168,12 +176,12 @@ impl Sorted<'_> {
     /// The newest versions, in the order of their keys.
     pub(crate) fn newest(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         let newest = |number| self.rows.at(self.rows.numbered(number)?, Sequence(u64::MAX));
-        self.order.iter().filter_map(move |(ordered, number)| Some((&*ordered.key, newest(*number)?)))
+        self.order.iter().filter_map(move |(ordered, here)| Some((&*ordered.key, newest(here.number)?)))
     }
 
     /// What there is of a span at this time.
     pub(crate) fn ahead<'a>(&'a self, span: &'a Span, direction: Direction, time: Sequence) -> Ahead<'a> {
-        let order: &'a BTreeMap<Ordered<'a>, u32> = &self.order;
+        let order: &'a BTreeMap<Ordered<'a>, Here> = &self.order;
         let (start, end): (Bound<&[u8]>, Bound<&[u8]>) = span.bounds();
         let order = order.range((start.map(Ordered::from), end.map(Ordered::from)));
         Ahead::new(&self.rows, order, direction, time)
@@ -195,6 +203,7 @@ impl Rows {
         for (key, value) in batch.writes() {
             self.write(key, value, sequence, needed);
         }
+        self.first.get_or_insert(sequence);
         self.last = Some(sequence);
     }
 
@@ -246,9 +255,12 @@ impl Rows {
     }
 
     /// Copies of the keys from this number on.
-    fn keys_from(&self, number: usize) -> Vec<(Ordered<'static>, u32)> {
+    fn keys_from(&self, number: usize) -> Vec<(Ordered<'static>, Here)> {
         let keys = self.keys.iter().zip(0..).skip(number);
-        keys.map(|(key, number)| (Ordered::from(self.bytes.get(key.place)).into_owned(), number)).collect()
+        let here = |(&Key { place, .. }, number)| {
+            (Ordered::from(self.bytes.get(place)).into_owned(), Here { number, place })
+        };
+        keys.map(here).collect()
     }
 
     fn forget_after(&mut self, last: Sequence) {
@@ -265,7 +277,8 @@ impl Rows {
                 self.write(kept.key(number).unwrap_or_default(), value, version.sequence, Sequence(u64::MAX));
             }
         }
-        self.last = kept.last.filter(|_| !self.keys.is_empty()).map(|had| had.min(last));
+        self.first = kept.first.filter(|first| *first <= last);
+        self.last = kept.last.filter(|_| self.first.is_some()).map(|had| had.min(last));
     }
 
     /// The versions of a key, the newest first.
@@ -306,7 +319,7 @@ fn spread(tag: u32) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Ahead<'a> {
     rows: &'a Rows,
-    order: Range<'a, Ordered<'a>, u32>,
+    order: Range<'a, Ordered<'a>, Here>,
     /// The next rows, whose memory is on its way, in a ring: the first is at this place.
     next: [Option<&'a Key>; FETCHED],
     first: usize,
@@ -314,11 +327,17 @@ pub(crate) struct Ahead<'a> {
     time: Sequence,
 }
 
-/// How many rows are asked for before they are needed.
+/// How many rows are asked for before they are needed, and how much of each: behind a key its first value lies.
 const FETCHED: usize = 4;
+const FETCHED_BYTES: usize = 192;
 
 impl<'a> Ahead<'a> {
-    fn new(rows: &'a Rows, order: Range<'a, Ordered<'a>, u32>, direction: Direction, time: Sequence) -> Self {
+    fn new(
+        rows: &'a Rows,
+        order: Range<'a, Ordered<'a>, Here>,
+        direction: Direction,
+        time: Sequence,
+    ) -> Self {
         let mut ahead = Self { rows, order, next: [None; FETCHED], first: 0, direction, time };
         for _ in 0..FETCHED {
             ahead.step();
@@ -332,7 +351,10 @@ impl<'a> Ahead<'a> {
             Direction::Forward => self.order.next(),
             Direction::Backward => self.order.next_back(),
         };
-        let joins = joins.and_then(|(_, number)| self.rows.numbered(*number));
+        let joins = joins.and_then(|(_, here)| {
+            fetch(self.rows.bytes.from(here.place, FETCHED_BYTES));
+            self.rows.numbered(here.number)
+        });
         if let Some(key) = joins {
             fetch(std::slice::from_ref(key));
         }

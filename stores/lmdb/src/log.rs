@@ -27,7 +27,7 @@ use memmap2::MmapMut;
 use twox_hash::XxHash3_64;
 
 use crate::engine::{Engine, sync_folder};
-use crate::error::file;
+use crate::error::{self, file};
 use crate::generation::Generation;
 use crate::transaction::Transaction;
 
@@ -332,6 +332,9 @@ impl Log {
 ///
 /// Returns how many commits there were.
 pub(crate) fn recover(engine: &Engine, store: &Path) -> Result<u64, Error> {
+    // Whoever was killed behind its root has left a state that only the next to write makes the newest: others would go on
+    // from the one before it.
+    drop(engine.env.write_txn().map_err(error::engine)?);
     let salts = engine.salts(&engine.read()?.txn)?;
     let Some(salts) = salts else { return Ok(0) };
     let mut logs = Vec::new();

@@ -395,7 +395,8 @@ impl Store for LmdbStore {
         match &self.shared.buffer {
             Some(buffer) if buffer.promise() == Promise::Memory => self.drain().await,
             // The log is enough.
-            Some(buffer) if buffer.promise() == Promise::Written => buffer.sync_written(),
+            Some(buffer) if buffer.promise() == Promise::Written && buffer.sync_written() => Ok(()),
+            Some(buffer) if buffer.promise() == Promise::Written => self.drain().await,
             Some(buffer) if matches!(buffer.promise(), Promise::Soon { .. }) => {
                 // Whoever was not told of a failure is told now.
                 buffer.sequence()?;

@@ -325,8 +325,14 @@ impl Writer {
         answer: &mut Option<Waiter>,
     ) -> Result<Sequence, Error> {
         loop {
-            if let Some(gathering) = &self.buffer {
-                self.begin_turn(shift, gathering)?;
+            if let Some(gathering) = &self.buffer
+                && !self.begin_turn(shift, gathering)?
+            {
+                // No log can be made any more. Its answer says what became of it.
+                let alone = answer.take().map(|answer| Commit { batch, answer });
+                let answers = self.commit_all(shift, alone.into_iter().collect());
+                answers.into_iter().for_each(|(to, outcome)| drop(to.send(outcome)));
+                return Ok(Sequence::default());
             }
             let (sequence, flush, sync) = match buffer.admit(&self.engine, batch, answer)? {
                 Admission::Done { sequence, flush, sync } => (sequence, flush, sync),

@@ -44,6 +44,20 @@ fn commits_are_forgotten_whole() {
     assert!(generation.sorted().last().is_none() && generation.sorted().newest().next().is_none());
 }
 
+/// A commit without writes has a sequence as any other: when what came behind it was forgotten it was forgotten too, and the
+/// next commit got its sequence once more.
+#[test]
+fn a_commit_without_writes_is_remembered() {
+    let generation = Generation::new(0);
+    generation.write().commit(&Batch::new(), Sequence(3), Sequence(2));
+    generation.write().commit(&Batch::new().put("a", "1"), Sequence(4), Sequence(2));
+    generation.forget_after(Sequence(3));
+    assert_eq!(generation.sorted().last(), Some(Sequence(3)));
+    generation.write().commit(&Batch::new().put("a", "1"), Sequence(4), Sequence(2));
+    generation.forget_after(Sequence(2));
+    assert_eq!(generation.sorted().last(), None);
+}
+
 #[test]
 fn keys_join_the_order_in_parts() {
     let generation = Generation::new(0);

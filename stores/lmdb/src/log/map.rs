@@ -8,12 +8,16 @@ use std::fs::File;
 
 use memmap2::MmapMut;
 
+/// How XFS names itself.
+#[cfg(target_os = "linux")]
+const XFS: u64 = 0x5846_5342;
+
 /// Whether a map of this file may be written to.
 pub(super) fn is_safe(file: &File) -> bool {
     #[cfg(target_os = "linux")]
     {
         /// How ext2 to ext4, XFS and tmpfs name themselves.
-        const IN_PLACE: [u64; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
+        const IN_PLACE: [u64; 3] = [0xEF53, XFS, 0x0102_1994];
         rustix::fs::fstatfs(file)
             .is_ok_and(|system| u64::try_from(system.f_type).is_ok_and(|kind| IN_PLACE.contains(&kind)))
     }
@@ -24,18 +28,36 @@ pub(super) fn is_safe(file: &File) -> bool {
     }
 }
 
-/// The length of a file whose pages all have their places on the disk; zero if some may not.
+/// The length of a file whose pages all have their places on the disk, and for itself; zero if some may not.
 pub(super) fn whole(file: &File) -> std::io::Result<u64> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        let file = file.metadata()?;
-        Ok(if file.blocks().saturating_mul(512) >= file.len() { file.len() } else { 0 })
+        let data = file.metadata()?;
+        let is_whole = data.blocks().saturating_mul(512) >= data.len() && is_its_own(file, data.len());
+        Ok(if is_whole { data.len() } else { 0 })
     }
     #[cfg(not(unix))]
     {
         let _ = file;
         Ok(0)
+    }
+}
+
+/// Whether no page's place is shared with a copy of the file, as `cp` makes it on XFS: what is written there needs another.
+#[cfg(unix)]
+fn is_its_own(file: &File, length: u64) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::FallocateFlags;
+        let is_xfs = rustix::fs::fstatfs(file).is_ok_and(|system| u64::try_from(system.f_type) == Ok(XFS));
+        let unshare = || rustix::fs::fallocate(file, FallocateFlags::UNSHARE_RANGE, 0, length);
+        !is_xfs || length == 0 || unshare().is_ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, length);
+        true
     }
 }
 
