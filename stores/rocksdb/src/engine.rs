@@ -20,6 +20,8 @@ use crate::pieces::{Family, Pieces, Striped};
 /// The engine's handle.
 pub(crate) type Db = DBWithThreadMode<MultiThreaded>;
 
+/// The tree that all share, as RocksDB calls it.
+const DEFAULT: &str = "default";
 /// The family of what the folder says of itself.
 const META: &str = "meta";
 /// The format, so that another program's folder is not taken for ours.
@@ -59,7 +61,7 @@ impl Engine {
         let all = db_options(&options, tree.clone());
         let names: Vec<String> = (0..=u8::MAX).map(|number| format!("stripe-{number:03}")).collect();
         let open = || {
-            let known = if new { Ok(vec!["default".into(), META.into()]) } else { Db::list_cf(&all, path) };
+            let known = if new { Ok(vec![DEFAULT.into(), META.into()]) } else { Db::list_cf(&all, path) };
             let families = known?.into_iter().map(|name| ColumnFamilyDescriptor::new(name, tree.clone()));
             Db::open_cf_descriptors(&all, path, families)
         };
@@ -150,8 +152,16 @@ impl Engine {
         self.names.get(usize::from(number)).and_then(|name| self.db.cf_handle(name))
     }
 
-    /// The same, made if it is not there.
-    fn family_to_write(&self, number: u8) -> Result<Arc<BoundColumnFamily<'_>>, Error> {
+    /// The tree of a family, if it was ever written to.
+    pub(crate) fn tree(&self, family: Family) -> Option<Arc<BoundColumnFamily<'_>>> {
+        match family {
+            None => self.db.cf_handle(DEFAULT),
+            Some(number) => self.family(number),
+        }
+    }
+
+    /// The same as [`family`](Self::family), made if it is not there. Nobody else may write meanwhile.
+    pub(crate) fn family_to_write(&self, number: u8) -> Result<Arc<BoundColumnFamily<'_>>, Error> {
         if let Some(family) = self.family(number) {
             return Ok(family);
         }
@@ -224,14 +234,6 @@ impl Engine {
         rows.seek(prefix);
         rows.status().map_err(engine)?;
         Ok(rows.key().is_some_and(|key| key.starts_with(prefix)))
-    }
-
-    /// The family that has all keys of a batch; `None` if it has keys of several.
-    pub(crate) fn only_family(&self, batch: &Batch) -> Option<Family> {
-        let pieces = self.pieces();
-        let mut families = batch.writes().map(|(key, _)| pieces.family(key));
-        let first = families.next()?;
-        families.all(|family| family == first).then_some(first)
     }
 }
 

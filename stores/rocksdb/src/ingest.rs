@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyloom_store::{Batch, Error};
@@ -9,7 +10,7 @@ use rocksdb::{IngestExternalFileOptions, SstFileWriter};
 
 use crate::engine::Engine;
 use crate::error::{engine, unknown};
-use crate::pieces::Family;
+use crate::pieces::{Family, Pieces};
 
 /// How many first bytes the keys of a file share: a file with keys far apart would overlap with all that lie between.
 const SHARED: usize = 4;
@@ -20,6 +21,8 @@ static FILES: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Sorted {
     files: Vec<PathBuf>,
     family: Family,
+    /// Where keys lay when the files were written.
+    pieces: Arc<Pieces>,
 }
 
 impl Drop for Sorted {
@@ -34,11 +37,12 @@ impl Drop for Sorted {
 impl Sorted {
     /// Writes a batch to files, if it is large and all of it is for one family; sorts it for that.
     pub(crate) fn write(open: &Engine, batch: &mut Batch) -> Result<Option<Self>, Error> {
-        let Some(family) = open.only_family(batch).filter(|_| batch.size() >= open.options.ingest) else {
+        let pieces = open.pieces();
+        let Some(family) = pieces.only_family(batch).filter(|_| batch.size() >= open.options.ingest) else {
             return Ok(None);
         };
         batch.sort();
-        let mut sorted = Self { files: Vec::new(), family };
+        let mut sorted = Self { files: Vec::new(), family, pieces };
         let mut writes = batch.writes().peekable();
         while let Some((key, _)) = writes.peek() {
             let shared = key.get(..SHARED).unwrap_or(key).to_vec();
@@ -70,17 +74,28 @@ impl Sorted {
         path
     }
 
-    /// Makes the files part of the folder, all at once, when all that was written before them is synced.
+    /// Whether its keys lie still where they did: a prefix may have got families meanwhile.
+    pub(crate) fn fits(&self, open: &Engine) -> bool {
+        Arc::ptr_eq(&self.pieces, &open.pieces())
+    }
+
+    /// Makes the files part of the folder, all at once, when all that was written before them is synced. Nobody else may
+    /// write meanwhile.
     pub(crate) fn ingest(self, open: &Engine) -> Result<(), Error> {
         open.db.flush_wal(true).map_err(|error| unknown(&error))?;
         let mut options = IngestExternalFileOptions::default();
         options.set_move_files(true);
         open.leaves_numbers_out();
         let files = self.files.clone();
-        let done = match self.family.and_then(|number| open.family(number)) {
-            Some(family) => open.db.ingest_external_file_cf_opts(&family, &options, files),
+        let done = match self.family {
+            Some(number) => {
+                open.db.ingest_external_file_cf_opts(&open.family_to_write(number)?, &options, files)
+            }
             None => open.db.ingest_external_file_opts(&options, files),
         };
         done.map_err(|error| unknown(&error))
     }
 }
+
+#[cfg(test)]
+mod tests;

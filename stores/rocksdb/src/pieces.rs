@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use keyloom_key::{Span, prefix_end};
+use keyloom_store::Batch;
 
 /// The family of a key; `None` is the tree that all share.
 pub(crate) type Family = Option<u8>;
@@ -58,11 +59,6 @@ impl Striped {
 }
 
 impl Pieces {
-    /// Whether all keys lie in one tree.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Adds a prefix; whether it can be: none may begin with another.
     pub(crate) fn add(&mut self, prefix: &[u8], striped: Striped) -> bool {
         let free = !self.0.keys().any(|other| other.starts_with(prefix) || prefix.starts_with(other));
@@ -78,6 +74,13 @@ impl Pieces {
         let (prefix, striped) = self.0.range::<[u8], _>(up_to).next_back()?;
         let rest = key.strip_prefix(prefix.as_slice())?;
         Some(striped.family(rest.first().copied().unwrap_or(0)))
+    }
+
+    /// The family that has all keys of a batch; `None` if it has keys of several, or none.
+    pub(crate) fn only_family(&self, batch: &Batch) -> Option<Family> {
+        let mut families = batch.writes().map(|(key, _)| self.family(key));
+        let first = families.next()?;
+        families.all(|family| family == first).then_some(first)
     }
 
     /// The parts of a span in their order, each with the family that has all of its keys.

@@ -1,5 +1,6 @@
 //! Values and pages, of the newest state or of a snapshot.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use keyloom_key::Span;
@@ -8,6 +9,7 @@ use rocksdb::{ReadOptions, SnapshotWithThreadMode};
 
 use crate::engine::{Db, Engine};
 use crate::error::engine;
+use crate::pieces::Family;
 
 /// A state that the engine keeps.
 pub(crate) type Kept<'a> = SnapshotWithThreadMode<'a, Db>;
@@ -62,22 +64,25 @@ impl<'a> Reading<'a> {
             let kept = self.engine.db.snapshot();
             return Reading { engine: self.engine, kept: Some(&kept) }.get_many(keys, look);
         };
-        let (db, pieces) = (&self.engine.db, self.engine.pieces());
-        match db.cf_handle("default").filter(|_| pieces.is_empty()) {
-            Some(all) => {
-                let keys = keys.iter().map(AsRef::as_ref);
-                let found = db.batched_multi_get_cf_opt(&all, keys, false, &self.options());
-                for (number, value) in found.into_iter().enumerate() {
-                    look(number, value.map_err(engine)?.as_deref());
+        let (pieces, options) = (self.engine.pieces(), self.options());
+        let mut trees: BTreeMap<Family, Vec<usize>> = BTreeMap::new();
+        for (number, key) in keys.iter().enumerate() {
+            trees.entry(pieces.family(key.as_ref())).or_default().push(number);
+        }
+        let mut found: Vec<_> = keys.iter().map(|_| None).collect();
+        for (family, numbers) in trees {
+            // One that was never written to has nothing.
+            let Some(tree) = self.engine.tree(family) else { continue };
+            let asked = numbers.iter().filter_map(|number| keys.get(*number)).map(AsRef::as_ref);
+            let values = self.engine.db.batched_multi_get_cf_opt(&tree, asked, false, &options);
+            for (number, value) in numbers.into_iter().zip(values) {
+                if let Some(place) = found.get_mut(number) {
+                    *place = value.map_err(engine)?;
                 }
             }
-            None => {
-                for (number, key) in keys.iter().enumerate() {
-                    if self.get(key.as_ref(), |value| look(number, Some(value)))?.is_none() {
-                        look(number, None);
-                    }
-                }
-            }
+        }
+        for (number, value) in found.iter().enumerate() {
+            look(number, value.as_deref());
         }
         Ok(())
     }

@@ -95,7 +95,7 @@ impl Shared {
         let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let last = Sequence(self.engine.db.latest_sequence_number());
         check(&Reading::newest(&self.engine), batch.conditions_after(last))?;
-        let writes = match sorted {
+        let writes = match sorted.filter(|sorted| sorted.fits(&self.engine)) {
             None => self.engine.writes(batch)?,
             Some(sorted) => {
                 sorted.ingest(&self.engine)?;

@@ -126,6 +126,59 @@ fn a_log_with_a_hole_ends_there() {
     assert_eq!(whole(&open(&copy, with(Durability::Synced))), 4, "it goes on");
 }
 
+/// A family is made when it is first written to, and one that was first written to by files was not: they became part of
+/// the tree that all share, where nobody looks for its keys. The commit had succeeded, and its rows were never seen again.
+#[test]
+fn a_large_batch_makes_the_family_that_it_is_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test");
+    let options = Options { stripes: Stripes::Families(4), ingest: 1, ..with(Durability::Written) };
+    let keys: Vec<[u8; 3]> = (0..4).flat_map(|stripe| [[b't', stripe, 1], [b't', stripe, 2]]).collect();
+    let store = open(&path, options);
+    store.stripe(b"t", 4).unwrap();
+    for pair in keys.chunks(2) {
+        let batch = pair.iter().fold(Batch::new(), |batch, key| batch.put(key, key));
+        store.commit(batch).unwrap();
+    }
+    drop(store);
+    let store = open(&path, options);
+    let mut found = Vec::new();
+    store.get_many(&keys, |_, value| found.push(value.map(<[u8]>::to_vec))).unwrap();
+    assert_eq!(found, keys.iter().map(|key| Some(key.to_vec())).collect::<Vec<_>>());
+    for key in &keys {
+        assert_eq!(store.get(key, <[u8]>::to_vec).unwrap().as_deref(), Some(key.as_slice()));
+    }
+}
+
+/// RocksDB writes down with what it was opened.
+#[test]
+fn rocksdb_is_opened_with_what_is_promised() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test");
+    let options = Options { buffer: 7 << 20, tree_buffer: 3 << 20, log: 5 << 20, ..Options::default() };
+    let store = open(&path, Options { stripes: Stripes::Families(2), ..options });
+    store.stripe(b"t", 2).unwrap();
+    store.commit(Batch::new().put("t\x01", "")).unwrap();
+    let written = fs::read_dir(&path).unwrap().map(|file| file.unwrap().path());
+    let written = written.filter(|file| file.file_name().unwrap().to_string_lossy().starts_with("OPTIONS"));
+    let written = fs::read_to_string(written.max().unwrap()).unwrap();
+    let has = |of: &str, line: &str| {
+        let (_, part) = written.split_once(&format!("[{of}]\n")).unwrap_or_else(|| panic!("no {of}"));
+        let part = part.split("\n[").next().unwrap_or_default();
+        assert!(part.lines().any(|other| other.trim() == line), "{of}: {line}");
+    };
+    has("DBOptions", "db_write_buffer_size=7340032");
+    has("DBOptions", "max_total_wal_size=5242880");
+    // A family that was made later is as the first.
+    for tree in ["default", "stripe-001"] {
+        let family = format!("CFOptions \"{tree}\"");
+        has(&family, "write_buffer_size=3145728");
+        has(&family, "compression=kLZ4Compression");
+        has(&family, "bottommost_compression=kZSTD");
+        has(&format!("TableOptions/BlockBasedTable \"{tree}\""), "filter_policy=bloomfilter");
+    }
+}
+
 #[test]
 fn sequences_grow_when_a_folder_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
