@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use keyloom_key::Span;
-use keyloom_schema::Placement;
+use keyloom_schema::{self as schema, Placement};
 use keyloom_store::{Direction, Limits, Store};
 
 use crate::error::Error;
@@ -14,6 +14,8 @@ use crate::table::Table;
 /// A part of a table: some of its shards or stripes, or a stretch of its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
+    /// The tree that the records are in: one that is given up is never used again.
+    tree: u32,
     spans: Vec<Span>,
 }
 
@@ -22,12 +24,34 @@ impl<S: Store> Table<S> {
     ///
     /// A table with shards or stripes is split between them. An ordered one is split by its statistics, and is one part
     /// until it has been [analyzed](crate::Database::analyze).
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use keyloom_schema::{Document, Table};
+    /// use keyloom_store::{MemoryStore, Wait};
+    /// use keyloom_table::Database;
+    ///
+    /// let database = Database::open(MemoryStore::new()).wait()?;
+    /// let users = Table::named("users").column("user", "str").key(["user"]).stripes(256);
+    /// let users = database.create_table(users).wait()?;
+    /// users.load((0..1_000).map(|number| Document::new().with("user", format!("U{number}"))), |_| ()).wait()?;
+    ///
+    /// let segments = users.segments(4)?;
+    /// let count = std::thread::scope(|threads| {
+    ///     let read = |segment| users.scan(segment, |_| Ok(ControlFlow::Continue(()))).wait();
+    ///     let reading: Vec<_> = segments.iter().map(|segment| threads.spawn(move || read(segment))).collect();
+    ///     reading.into_iter().map(|read| Ok(read.join().unwrap()?.returned)).sum::<Result<u64, _>>()
+    /// });
+    /// assert_eq!(count?, 1_000);
+    /// # Ok::<(), keyloom_table::Error>(())
+    /// ```
     pub fn segments(&self, count: usize) -> Result<Vec<Segment>, Error> {
         let catalog = self.database().catalog();
         let tree = catalog.table(self.name())?.primary();
         let count = count.max(1);
         if tree.placement() != Placement::Ordered {
-            let mut segments = vec![Segment { spans: Vec::new() }; count];
+            let mut segments = vec![Segment { tree: tree.id(), spans: Vec::new() }; count];
             for (place, segment) in (0..tree.placement().count()).zip((0..count).cycle()) {
                 let whole = tree.at(place, &Span { start: Vec::new(), end: None });
                 if let Some(segment) = segments.get_mut(segment) {
@@ -45,11 +69,11 @@ impl<S: Store> Table<S> {
             if *cut > left.start {
                 let next = Span { start: cut.clone(), end: left.end.clone() };
                 left.end = Some(cut.clone());
-                segments.push(Segment { spans: vec![left] });
+                segments.push(Segment { tree: tree.id(), spans: vec![left] });
                 left = next;
             }
         }
-        segments.push(Segment { spans: vec![left] });
+        segments.push(Segment { tree: tree.id(), spans: vec![left] });
         Ok(segments)
     }
 
@@ -57,12 +81,16 @@ impl<S: Store> Table<S> {
     ///
     /// It is read page by page, each of one state of the store, so that a long read keeps nothing from being reused. The
     /// closure must not call the store: it may hold a lock.
+    ///
+    /// It is [`Error::Conflict`] if the segment is of another table, or of what this one was before it was dropped or loaded
+    /// anew. If that happens while it is read, what was shown is a part.
     pub async fn scan(
         &self,
         segment: &Segment,
         mut visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error> + Send,
     ) -> Result<Examined, Error> {
         let table = self.definition()?;
+        self.check_holds(segment, &table)?;
         let now = self.database().now();
         let mut examined = Examined::default();
         for span in &segment.spans {
@@ -103,6 +131,20 @@ impl<S: Store> Table<S> {
                 left = page.rest;
             }
         }
+        // If the tree is the table's now, it was so all the time, and nobody has cleared it meanwhile.
+        let newest = self.database().newest().await?;
+        self.check_holds(segment, newest.table(self.name())?)?;
         Ok(examined)
+    }
+
+    /// Refuses a segment that does not hold records of the table as it is defined here.
+    fn check_holds(&self, segment: &Segment, table: &schema::Table) -> Result<(), Error> {
+        if segment.tree == table.primary().id() {
+            return Ok(());
+        }
+        let name = self.name();
+        let reason =
+            format!("the segment is not of {name} as it is now: ask the table for its segments again");
+        Err(Error::Conflict(reason.into()))
     }
 }

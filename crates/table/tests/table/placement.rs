@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use keyloom_key::{Timestamp, Uuid, Value};
 use keyloom_schema::{Document, Index, Placement, Table as Definition, TableBuilder, field};
 use keyloom_store::{MemoryStore, Wait};
-use keyloom_table::{Database, Query, Table};
+use keyloom_table::{Database, Error, Existing, Loader, Query, Table};
 
 fn users() -> TableBuilder {
     Definition::named("users").column("user", "str").column("number", "i64").key(["user", "number"])
@@ -151,6 +151,37 @@ fn segments_read_side_by_side_are_the_whole_table() {
             assert_eq!(seen, (0..5_000_i64).map(Value::from).collect::<Vec<_>>());
         }
     }
+}
+
+/// A load gives an empty table new trees. A segment from before it was read to its end, and nothing was found in it.
+#[test]
+fn segments_of_what_a_table_was_before_are_refused() {
+    let store = MemoryStore::new();
+    let here = Database::open(store.clone()).wait().unwrap();
+    let table = here.create_table(users()).wait().unwrap();
+    let other = Definition::named("others").column("user", "str").key(["user"]);
+    let other = here.create_table(other).wait().unwrap();
+    let there = Database::open(store).wait().unwrap().table("users").wait().unwrap();
+    let before = there.segments(1).unwrap();
+    // Little memory is more than one commit of it.
+    let mut loader = Loader::new(&table, 8_000).unwrap();
+    for number in 0..1_000_i64 {
+        loader.push(Document::new().with("user", "U1").with("number", number)).unwrap();
+    }
+    loader.finish(&table, Existing::Refuse, |_| {}).wait().unwrap();
+    let refused = |table: &Table<MemoryStore>, segment| {
+        let read = table.scan(segment, |_| Ok(ControlFlow::Continue(()))).wait();
+        let error = read.unwrap_err();
+        assert!(matches!(error, Error::Conflict(_)), "{error}");
+        assert!(error.to_string().contains("ask the table for its segments again"), "{error}");
+    };
+    // Who has loaded knows at once, and who has not when the segment is read.
+    refused(&table, &before[0]);
+    refused(&there, &before[0]);
+    refused(&table, &other.segments(1).unwrap()[0]);
+    let now = there.segments(1).unwrap();
+    let examined = there.scan(&now[0], |_| Ok(ControlFlow::Continue(()))).wait().unwrap();
+    assert_eq!(examined.returned, 1_000);
 }
 
 /// The fan-out of IN times shards has a cap: beyond it the IN is asked of each row instead.
