@@ -14,9 +14,9 @@ type badgerStore struct {
 	options badger.Options
 }
 
-// With its own settings.
+// With its own settings, but for a cache that holds the orders.
 func openBadger(folder string) (store, error) {
-	options := badger.DefaultOptions(folder).WithLogger(nil).WithSyncWrites(true)
+	options := badger.DefaultOptions(folder).WithLogger(nil).WithSyncWrites(true).WithBlockCacheSize(1 << 30)
 	db, err := badger.Open(options)
 	return &badgerStore{db, options}, err
 }
@@ -93,7 +93,8 @@ func (v badgerView) scan(
 ) error {
 	options := badger.DefaultIteratorOptions
 	options.Reverse = backward
-	options.PrefetchSize = min(limit, options.PrefetchSize)
+	// Values this short lie beside their keys: to fetch them ahead only copies them, also those behind the end.
+	options.PrefetchValues = false
 	rows := v.txn.NewIterator(options)
 	defer rows.Close()
 	begin := start

@@ -32,6 +32,14 @@ use sqlite::{Form, Sqlite};
 
 /// The most orders that systems in memory are given.
 const IN_MEMORY: usize = 2_000_000;
+/// How long, at the most, a system is waited for that goes on writing behind its commits: some thousands, and millions.
+const AFTER_WRITES: Duration = Duration::from_secs(4);
+const AFTER_MANY: Duration = Duration::from_secs(60);
+/// When it has begun at the latest: a log is taken into its file after a second, in which nothing is written. How often it is
+/// looked at then, and what others give the disk meanwhile.
+const BEHIND: Duration = Duration::from_millis(1_200);
+const PAUSE: Duration = Duration::from_millis(300);
+const QUIET: u64 = 1 << 20;
 /// How many orders are made at a time where many are written.
 const CHUNK: usize = 100_000;
 
@@ -149,7 +157,7 @@ fn systems(scale: &Scale, folder: &Path, layout: &Layout) -> Result<Vec<System>,
     let wanted = |name: &str| scale.systems.is_empty() || scale.systems.iter().any(|system| system == name);
     let in_go: Vec<&'static str> = go::SYSTEMS.into_iter().filter(|name| wanted(name)).collect();
     if !in_go.is_empty() {
-        match Go::start(folder)? {
+        match Go::build(folder)? {
             None => println!("badger and pebble are left out: there is no `go`"),
             Some(go) => all.extend(in_go.into_iter().map(|name| {
                 let (go, layout) = (go.clone(), by_hand());
@@ -246,7 +254,7 @@ impl Run<'_> {
                     times.push(time);
                 }
                 last.push((place, (system.name, peer)));
-                if round == rounds && !is_in_memory(system.name) {
+                if round > 0 && round == rounds && !is_in_memory(system.name) {
                     self.bytes("bytes_per_loaded_byte", system.name, None, before, bytes)?;
                 }
             }
@@ -328,7 +336,11 @@ impl Run<'_> {
             // The first round counts for nobody: whoever was opened anew for the promise has nothing in its cache or map.
             for round in 0..=self.scale.rounds {
                 progress(work, round, self.scale.rounds);
-                for (name, peer, times) in &mut writers {
+                let mut turns: Vec<_> = writers.iter_mut().collect();
+                let first = round * turns.len() / (self.scale.rounds + 1);
+                turns.rotate_left(first);
+                for (name, peer, times) in turns {
+                    let before = self.written()?;
                     let seed = seed_of(&[work, name, promise.name()], round);
                     let orders: Vec<Order> = self.shop.orders(count, seed).collect();
                     let time = peer.write(clients, &orders)?;
@@ -338,6 +350,8 @@ impl Run<'_> {
                     if peer.check(&orders)? != Tally::of(&orders) {
                         return Err(format!("{work}: {name} has not what it was given").into());
                     }
+                    // What it does behind the commits is not to be in the way of the next.
+                    self.wait_for_disk(before, AFTER_WRITES)?;
                 }
             }
             for (name, _, times) in &writers {
@@ -347,7 +361,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Many random writes, one by one: how fast in the long run, and what of it reaches the disk.
+    /// Many random writes, one by one: how fast in the long run, and what of it reaches the disk, also behind the commits.
     fn sustained(&mut self, peers: &mut [Named]) -> Result<(), Error> {
         if !self.scale.has("sustained_write") {
             return Ok(());
@@ -363,6 +377,8 @@ impl Run<'_> {
                 let order = |number| self.shop.order(u64::try_from(number).unwrap_or(0), seed);
                 time += peer.write(1, &numbers.map(order).collect::<Vec<_>>())?;
             }
+            peer.rest()?;
+            self.wait_for_disk(before, AFTER_MANY)?;
             let mut times = Times::default();
             times.push(time);
             let promise = Some(Promise::Written.name());
@@ -400,6 +416,22 @@ impl Run<'_> {
         if let (Some(before), Some(after)) = (before, self.written()?) {
             let value = after.saturating_sub(before) as f64 / count.max(1) as f64;
             self.figures.push(Figure { promise, ..Figure::new(work, system, Unit::Bytes, value) });
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing comes to the disk any more, if something came since it had been given `before`.
+    fn wait_for_disk(&self, before: Option<u64>, most: Duration) -> Result<(), Error> {
+        let start = Instant::now();
+        let (mut before, mut pause) = (before, BEHIND);
+        while start.elapsed() < most {
+            let after = self.written()?;
+            if after.zip(before).is_none_or(|(after, before)| after.saturating_sub(before) < QUIET) {
+                break;
+            }
+            before = after;
+            std::thread::sleep(pause);
+            pause = PAUSE;
         }
         Ok(())
     }

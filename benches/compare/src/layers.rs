@@ -1,5 +1,5 @@
-//! The layers of `keyloom::layers`, each on and off, in memory and on LMDB, and the presets on LMDB: where each wins, and
-//! what it costs elsewhere.
+//! The layers of `keyloom::layers`, each on and off, in memory, on LMDB and on RocksDB, and the presets on LMDB: where each
+//! wins, and what it costs elsewhere.
 //!
 //! ```text
 //! (user, number) → note     some 400 bytes of text
@@ -34,13 +34,20 @@ const LAYERS: &Systems = &[
 /// The presets, each with the durability that it chooses.
 const PRESETS: &Systems = &[
     ("none", ""),
+    ("written", "durability=written"),
     ("high-write", "preset=high-write"),
     ("high-read", "preset=high-read"),
     ("balanced", "preset=balanced"),
 ];
 
 /// Where, and what is compared there.
-const BASES: [(&str, &Systems); 3] = [("memory", LAYERS), ("lmdb", LAYERS), ("preset", PRESETS)];
+const BASES: &[(&str, &Systems)] = &[
+    ("memory", LAYERS),
+    ("lmdb", LAYERS),
+    #[cfg(feature = "rocksdb")]
+    ("rocksdb", LAYERS),
+    ("preset", PRESETS),
+];
 
 /// How many records a user has.
 const EACH: usize = 100;
@@ -69,46 +76,53 @@ impl Random {
 /// A piece of work: how many questions it asked.
 type Work = fn(&Open, &mut Random) -> Result<usize, Error>;
 
-const WORKS: [(&str, &str, Work); 21] = [
-    ("memory", "memory get hot", hot),
-    ("memory", "memory get cold", cold),
-    ("memory", "memory miss", miss),
-    ("memory", "memory prefix hot", prefix_hot),
-    ("memory", "memory prefix cold", prefix_cold),
-    ("memory", "memory index hot", index_hot),
-    ("memory", "memory write", write),
-    ("lmdb", "lmdb get hot", hot),
-    ("lmdb", "lmdb get cold", cold),
-    ("lmdb", "lmdb miss", miss),
-    ("lmdb", "lmdb prefix hot", prefix_hot),
-    ("lmdb", "lmdb prefix cold", prefix_cold),
-    ("lmdb", "lmdb index hot", index_hot),
-    ("lmdb", "lmdb write", write),
-    ("preset", "preset get hot", hot),
-    ("preset", "preset get cold", cold),
-    ("preset", "preset miss", miss),
-    ("preset", "preset prefix hot", prefix_hot),
-    ("preset", "preset prefix cold", prefix_cold),
-    ("preset", "preset index hot", index_hot),
-    ("preset", "preset write", write),
+/// The works of each base, by their names in figures.
+macro_rules! works {
+    ($($(#[$built:meta])* $base:literal),*) => {
+        [$($(#[$built])* ($base, [
+            (concat!($base, " get hot"), hot as Work),
+            (concat!($base, " get cold"), cold),
+            (concat!($base, " miss"), miss),
+            (concat!($base, " prefix hot"), prefix_hot),
+            (concat!($base, " prefix cold"), prefix_cold),
+            (concat!($base, " index hot"), index_hot),
+            (concat!($base, " write"), write),
+        ])),*]
+    };
+}
+
+const WORKS: [(&str, [(&str, Work); 7]); BASES.len()] = works![
+    "memory",
+    "lmdb",
+    #[cfg(feature = "rocksdb")]
+    "rocksdb",
+    "preset"
 ];
+
+fn works_of(base: &str) -> &'static [(&'static str, Work)] {
+    WORKS.iter().find(|(of, _)| *of == base).map_or(&[], |(_, works)| works)
+}
 
 /// Runs every work with every setting, `rounds` times, one setting after the other in each round.
 pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<Figure>, Error> {
     let folder = tempfile::tempdir_in(folder)?;
     let mut figures = Vec::new();
-    for (base, systems) in BASES {
+    for (base, systems) in BASES.iter().copied() {
         let open = |(name, settings): &(&'static str, &str)| {
             let url = match base {
                 "memory" if settings.is_empty() => "memory:".to_owned(),
                 "memory" => format!("memory:?{settings}"),
                 "lmdb" => format!("{}?durability=written&{settings}", folder.path().join(name).display()),
+                "rocksdb" => {
+                    let path = folder.path().join(format!("rocksdb-{name}"));
+                    format!("rocksdb:{}?durability=written&{settings}", path.display())
+                }
                 _ => format!("{}?{settings}", folder.path().join(name).display()),
             };
             open(name, &url, rows)
         };
         let systems = systems.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        for (_, name, work) in WORKS.iter().filter(|(of, ..)| *of == base) {
+        for (name, work) in works_of(base) {
             let mut times: Vec<Vec<Duration>> = systems.iter().map(|_| Vec::new()).collect();
             // The first round fills the caches and is not counted.
             for round in 0..=rounds {
@@ -137,13 +151,13 @@ pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<F
 /// the first they are.
 pub(crate) fn table(figures: &[Figure]) -> String {
     let mut table = String::new();
-    for (base, systems) in BASES {
+    for (base, systems) in BASES.iter().copied() {
         let _ = write!(table, "| {:<18} |", "a second");
         table.extend(systems.iter().map(|(name, _)| format!(" {name:>18} |")));
         table += "\n|--------------------|";
         systems.iter().for_each(|_| table += "-------------------:|");
         table += "\n";
-        for (_, work, _) in WORKS.iter().filter(|(of, ..)| *of == base) {
+        for (work, _) in works_of(base) {
             let of_work: Vec<&Figure> = figures.iter().filter(|figure| figure.work == *work).collect();
             let Some(plain) = of_work.first().map(|figure| figure.value) else { continue };
             let _ = write!(table, "| {work:<18} |");

@@ -7,21 +7,31 @@ use keyloom_workload::Error;
 use serde_json::Value;
 
 /// A column: its title, and the names that the system has in figures.
-const COLUMNS: [(&str, &[&str]); 14] = [
+const COLUMNS: [(&str, &[&str]); 16] = [
     ("Keyloom on LMDB", &["keyloom-lmdb", "keyloom-buffered"]),
     ("Keyloom on RocksDB", &["keyloom-rocksdb"]),
     ("Keyloom on redb", &["keyloom-redb"]),
+    ("Keyloom in memory", &["keyloom-memory"]),
     ("LMDB", &["raw-lmdb"]),
     ("RocksDB", &["raw-rocksdb"]),
     ("redb", &["redb", "redb-none"]),
     ("fjall", &["fjall"]),
     ("Badger", &["badger"]),
     ("Pebble", &["pebble", "pebble-nosync"]),
+    ("hash index, in memory", &["hashmap"]),
     ("SQLite, same keys", &["sqlite"]),
     ("the same `WITHOUT ROWID`", &["sqlite-without-rowid"]),
     ("SQLite, columns", &["sqlite-columns"]),
     ("columns, sorted, mapped", &["sqlite-columns-sorted", "sqlite-full", "sqlite-normal", "sqlite-off"]),
-    ("columns, `WITHOUT ROWID`", &["sqlite-columns-clustered"]),
+    (
+        "columns, `WITHOUT ROWID`",
+        &[
+            "sqlite-columns-clustered",
+            "sqlite-clustered-full",
+            "sqlite-clustered-normal",
+            "sqlite-clustered-off",
+        ],
+    ),
 ];
 
 /// A row: its title, the work, what commits promise, and whether less is better.

@@ -29,6 +29,20 @@ pub(crate) trait Bytes: Sync {
         look: impl FnMut(&[u8], &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error>;
 
+    /// The values of several keys, where the system looks for them together.
+    fn get_many(
+        view: &Self::View<'_>,
+        keys: &[Vec<u8>],
+        mut look: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        keys.iter().try_for_each(|key| Self::get(view, key, &mut look))
+    }
+
+    /// Whether it does.
+    fn gets_many(&self) -> bool {
+        false
+    }
+
     /// Writes a record that is [not there yet](there) and its entry as one. Keyloom and SQLite look, so all do.
     fn commit(&self, rows: [(Vec<u8>, Vec<u8>); 2]) -> Result<(), Error>;
 
@@ -94,6 +108,15 @@ impl<B: Bytes> Reads for ByHand<B> {
         for ask in asks {
             let (start, end) = self.layout.entries(ask)?;
             let view = self.bytes.view()?;
+            if self.bytes.gets_many() {
+                let mut keys = Vec::with_capacity(20);
+                B::scan(&view, (&start, &end), true, 20, |_, entry| {
+                    keys.push(record_of(entry)?.to_vec());
+                    Ok(())
+                })?;
+                B::get_many(&view, &keys, |value| self.layout.look(value, &mut tally))?;
+                continue;
+            }
             B::scan(&view, (&start, &end), true, 20, |_, entry| {
                 B::get(&view, record_of(entry)?, |value| self.layout.look(value, &mut tally))
             })?;

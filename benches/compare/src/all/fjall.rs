@@ -1,4 +1,4 @@
-//! fjall by hand, with its own settings.
+//! fjall by hand, with its own settings, but for a cache that holds the orders.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(crate) struct Fjall {
 
 /// Sorted and ingested.
 pub(crate) fn load(folder: &Path, orders: &[Order], layout: Layout) -> Result<ByHand<Fjall>, Error> {
-    let database = Database::builder(folder.join("fjall")).open()?;
+    let database = Database::builder(folder.join("fjall")).cache_size(1 << 30).open()?;
     let data = database.keyspace("data", KeyspaceCreateOptions::default)?;
     let mut ingestion = data.start_ingestion()?;
     layout.each_sorted(orders, |key, value| ingestion.write(key, value))?;

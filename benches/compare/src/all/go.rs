@@ -1,4 +1,4 @@
-//! Systems in Go: a program beside this one, which is built and run if there is `go`, asked over its standard streams.
+//! Systems in Go: a program beside this one, which is built if there is `go`, and run for each, asked over its standard streams.
 //!
 //! ```text
 //! → {"do":"get","system":"pebble","file":"…"}        ← {"ns":1234,"rows":64,"sum":5678}
@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use keyloom_workload::{Ask, Error, Layout, Order, Questions, Tally, Work};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::Loaded;
 use super::peer::{Peer, Promise};
@@ -23,37 +24,41 @@ use super::peer::{Peer, Promise};
 /// The systems that the program has.
 pub(crate) const SYSTEMS: [&str; 2] = ["badger", "pebble"];
 
-/// The program, for all of its systems.
+/// The program, built.
 #[derive(Clone)]
-pub(crate) struct Go(Rc<RefCell<Program>>);
+pub(crate) struct Go {
+    program: PathBuf,
+    /// Where what is asked stands.
+    questions: Rc<TempDir>,
+}
 
+/// The program, running for one system.
 struct Program {
     child: Child,
     asked: ChildStdin,
     answers: BufReader<ChildStdout>,
-    folder: PathBuf,
 }
 
 impl Go {
-    /// Builds and starts it; `None` if there is no `go`.
-    pub(crate) fn start(folder: &Path) -> Result<Option<Self>, Error> {
+    /// Builds it; `None` if there is no `go`.
+    pub(crate) fn build(folder: &Path) -> Result<Option<Self>, Error> {
         if Command::new("go").arg("version").stdout(Stdio::null()).status().is_err() {
             return Ok(None);
         }
         let program = folder.join("compare-go");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go");
-        // Without C: what they bring in it is a compression that neither uses here.
+        // With C: Pebble's cache lies outside Go's heap then.
         let mut build = Command::new("go");
-        build.args(["build", "-o"]).arg(&program).arg(".").current_dir(source).env("CGO_ENABLED", "0");
+        build.args(["build", "-o"]).arg(&program).arg(".").current_dir(source).env("CGO_ENABLED", "1");
         if !build.status()?.success() {
             return Err(
                 "benches/compare/go could not be built: name the systems without badger and pebble".into()
             );
         }
-        let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let (asked, answers) = child.stdin.take().zip(child.stdout.take()).ok_or("no streams")?;
-        let program = Program { child, asked, answers: BufReader::new(answers), folder: folder.to_owned() };
-        Ok(Some(Self(Rc::new(RefCell::new(program)))))
+        // In memory, if there is such a folder: what they take is not what the systems write to the disk.
+        let memory = Path::new("/dev/shm");
+        let questions = Rc::new(tempfile::tempdir_in(if memory.is_dir() { memory } else { folder })?);
+        Ok(Some(Self { program, questions }))
     }
 
     pub(crate) fn load(
@@ -63,27 +68,15 @@ impl Go {
         orders: &[Order],
         layout: &Layout,
     ) -> Result<Loaded, Error> {
+        let mut child = Command::new(&self.program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let (asked, answers) = child.stdin.take().zip(child.stdout.take()).ok_or("no streams")?;
+        let program = RefCell::new(Program { child, asked, answers: BufReader::new(answers) });
+        let loaded = InGo { go: self.clone(), program, system, sync: true };
         let file = self.orders("orders", orders)?;
-        let (time, _) = self.ask(&json!({
+        let (time, _) = loaded.ask(&json!({
             "do": "load", "system": system, "file": file, "folder": folder.join(system), "ids": layout.ids(),
         }))?;
-        Ok((time, Box::new(InGo { go: self.clone(), system, sync: true })))
-    }
-
-    /// Asks one thing; tells how long it took there, and what was read.
-    fn ask(&self, question: &Value) -> Result<(Duration, Tally), Error> {
-        let mut program = self.0.borrow_mut();
-        writeln!(program.asked, "{question}")?;
-        program.asked.flush()?;
-        let mut line = String::new();
-        program.answers.read_line(&mut line)?;
-        let answer: Value =
-            serde_json::from_str(&line).map_err(|_| format!("the program in Go ended at {question}"))?;
-        if let Some(error) = answer.get("error").and_then(Value::as_str) {
-            return Err(format!("in Go: {question}: {error}").into());
-        }
-        let number = |name| answer.get(name).and_then(Value::as_u64).unwrap_or_default();
-        Ok((Duration::from_nanos(number("ns")), Tally { rows: number("rows"), sum: number("sum") }))
+        Ok((time, Box::new(loaded)))
     }
 
     /// Writes orders to a file of this name, unless they are there already.
@@ -117,7 +110,7 @@ impl Go {
         name: &str,
         write: impl FnOnce(&mut BufWriter<std::fs::File>) -> Result<(), Error>,
     ) -> Result<PathBuf, Error> {
-        let path = self.0.borrow().folder.join(format!("{name}.questions"));
+        let path = self.questions.path().join(format!("{name}.questions"));
         if !path.exists() {
             let mut out = BufWriter::new(std::fs::File::create(&path)?);
             write(&mut out)?;
@@ -143,13 +136,30 @@ impl Drop for Program {
 /// A system in Go.
 struct InGo {
     go: Go,
+    program: RefCell<Program>,
     system: &'static str,
     sync: bool,
 }
 
 impl InGo {
+    /// Asks one thing; tells how long it took there, and what was read.
+    fn ask(&self, question: &Value) -> Result<(Duration, Tally), Error> {
+        let mut program = self.program.borrow_mut();
+        writeln!(program.asked, "{question}")?;
+        program.asked.flush()?;
+        let mut line = String::new();
+        program.answers.read_line(&mut line)?;
+        let answer: Value =
+            serde_json::from_str(&line).map_err(|_| format!("the program in Go ended at {question}"))?;
+        if let Some(error) = answer.get("error").and_then(Value::as_str) {
+            return Err(format!("in Go: {question}: {error}").into());
+        }
+        let number = |name| answer.get(name).and_then(Value::as_u64).unwrap_or_default();
+        Ok((Duration::from_nanos(number("ns")), Tally { rows: number("rows"), sum: number("sum") }))
+    }
+
     fn with_file(&self, what: &str, file: &Path) -> Result<(Duration, Tally), Error> {
-        self.go.ask(&json!({"do": what, "system": self.system, "file": file}))
+        self.ask(&json!({"do": what, "system": self.system, "file": file}))
     }
 
     /// Orders in a file that is removed again.
@@ -195,7 +205,7 @@ impl Peer for InGo {
             let question = json!({
                 "do": "write", "system": self.system, "file": file, "clients": clients, "sync": self.sync,
             });
-            Ok(self.go.ask(&question)?.0)
+            Ok(self.ask(&question)?.0)
         })
     }
 

@@ -55,7 +55,8 @@ pub(crate) fn on_rocksdb(
 ) -> Result<Own<keyloom::rocksdb::RocksStore>, Error> {
     let path = folder.join("keyloom-rocksdb");
     let open = move |durability| {
-        let options = keyloom::rocksdb::Options { durability, ..Default::default() };
+        // As much as RocksDB by hand has.
+        let options = keyloom::rocksdb::Options { durability, cache: 1 << 30, ..Default::default() };
         Ok(keyloom::rocksdb::RocksStore::open_with(&path, options)?)
     };
     let modes = |promise| match promise {
@@ -100,11 +101,17 @@ impl<S: Store> Peer for Own<S> {
     fn promise(&mut self, promise: Promise) -> Result<Option<&'static str>, Error> {
         let Some((durability, name)) = (self.modes)(promise) else { return Ok(None) };
         if self.durability != durability {
-            self.keyloom = None;
-            self.keyloom = Some(Keyloom::open((self.open)(durability)?)?);
             self.durability = durability;
+            self.rest()?;
         }
         Ok(Some(name))
+    }
+
+    /// Closed and opened again.
+    fn rest(&mut self) -> Result<(), Error> {
+        self.keyloom = None;
+        self.keyloom = Some(Keyloom::open((self.open)(self.durability)?)?);
+        Ok(())
     }
 
     fn write(&mut self, clients: usize, orders: &[Order]) -> Result<Duration, Error> {

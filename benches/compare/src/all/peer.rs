@@ -38,6 +38,10 @@ pub(crate) trait Peer {
     fn promise(&mut self, promise: Promise) -> Result<Option<&'static str>, Error>;
     /// Adds orders, each a commit of its own, from so many clients.
     fn write(&mut self, clients: usize, orders: &[Order]) -> Result<Duration, Error>;
+    /// Has what was written in its files, where it waits in a log for them to be written as one.
+    fn rest(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
     /// Reads orders back.
     fn check(&mut self, orders: &[Order]) -> Result<Tally, Error>;
     /// What all its keys and values make together, if it has those of Keyloom.

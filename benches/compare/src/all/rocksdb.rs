@@ -36,10 +36,13 @@ fn options() -> Options {
     options
 }
 
+/// The tree that there always is: several keys are looked for together in one by its name.
+const TREE: &str = "default";
+
 /// Sorted into one file, which is taken in.
 pub(crate) fn load(folder: &Path, orders: &[Order], layout: Layout) -> Result<ByHand<Rocks>, Error> {
     let options = options();
-    let data = DB::open(&options, folder.join("raw-rocksdb"))?;
+    let data = DB::open_cf_with_opts(&options, folder.join("raw-rocksdb"), [(TREE, options.clone())])?;
     let file = folder.join("raw-rocksdb.sst");
     let mut writer = SstFileWriter::create(&options);
     writer.open(&file)?;
@@ -65,6 +68,22 @@ impl Bytes for Rocks {
         look: impl FnOnce(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         view.get_pinned(key)?.map_or(Ok(()), |value| look(&value))
+    }
+
+    fn get_many(
+        view: &Self::View<'_>,
+        keys: &[Vec<u8>],
+        mut look: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let tree = view.cf_handle(TREE).ok_or("RocksDB has no tree")?;
+        for value in view.batched_multi_get_cf(&tree, keys, false) {
+            value?.map_or(Ok(()), |value| look(&value))?;
+        }
+        Ok(())
+    }
+
+    fn gets_many(&self) -> bool {
+        true
     }
 
     fn scan(

@@ -145,9 +145,10 @@ impl Reads for Sqlite {
     }
 
     fn scan(&self) -> Result<Tally, Error> {
-        // By the primary key, so that the rows come in the order that all give them in.
-        let sql = "SELECT amount, note FROM orders NOT INDEXED ORDER BY user_id, order_date, order_id";
-        self.ask(sql, &[()], |_, ()| Ok(()))
+        // By the primary key, so that the rows come in the order that all give them in; sorted, they lie so.
+        let order = if self.form == Form::Sorted { "rowid" } else { "user_id, order_date, order_id" };
+        let sql = format!("SELECT amount, note FROM orders NOT INDEXED ORDER BY {order}");
+        self.ask(&sql, &[()], |_, ()| Ok(()))
     }
 }
 
@@ -163,16 +164,19 @@ impl Writes for Sqlite {
 }
 
 impl Here for Sqlite {
-    /// One of them takes writes: the other forms only cost it more.
+    /// SQLite's own settings only cost it more.
     fn promise(&mut self, promise: Promise) -> Result<Option<&'static str>, Error> {
-        if self.form != Form::Sorted {
-            return Ok(None);
-        }
+        let names = match self.form {
+            Form::Arrival => return Ok(None),
+            Form::Sorted => ["sqlite-full", "sqlite-normal", "sqlite-off"],
+            Form::Clustered => ["sqlite-clustered-full", "sqlite-clustered-normal", "sqlite-clustered-off"],
+        };
+        let [full, normal, off] = names;
         let (level, name) = match promise {
-            Promise::Synced => ("FULL", "sqlite-full"),
-            Promise::Written => ("NORMAL", "sqlite-normal"),
+            Promise::Synced => ("FULL", full),
+            Promise::Written => ("NORMAL", normal),
             // Never synced: a power failure may ruin the file.
-            Promise::Less => ("OFF", "sqlite-off"),
+            Promise::Less => ("OFF", off),
         };
         self.connection().pragma_update(None, "synchronous", level)?;
         Ok(Some(name))
