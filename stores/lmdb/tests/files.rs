@@ -104,6 +104,8 @@ fn a_file_that_ends_before_pages_that_nothing_leads_to_is_whole() {
                     assert!(
                         (0..round).all(|number| store.get(&number.to_be_bytes(), |_| ()).unwrap().is_some())
                     );
+                    // Which pages are free stands on pages too.
+                    store.commit(Batch::new().put("more", [7; 3_000])).unwrap();
                 }
                 Err(error) => {
                     assert!(matches!(error, Error::Damaged(_)), "{error}");
