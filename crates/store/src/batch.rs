@@ -57,14 +57,40 @@ pub enum About {
     Members,
 }
 
-/// Where a write lies.
+/// Where a write lies. Batches have millions, and what they take is brought into the process page by page, so it is small.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    piece: usize,
     start: usize,
-    key: usize,
-    /// The length of the value; `None` deletes the key.
-    value: Option<usize>,
+    /// The length of the value; [`Self::DELETED`] deletes the key.
+    value: usize,
+    piece: u32,
+    /// The length of the key: of [`Self::TOO_LONG`] if it has so many bytes or more, which no store takes.
+    key: u32,
+}
+
+impl Place {
+    /// No value has so many bytes.
+    const DELETED: usize = usize::MAX;
+    /// No key that is [checked](Batch::check_keys) has so many.
+    const TOO_LONG: u32 = u32::MAX;
+
+    fn new(piece: usize, start: usize, key: usize, value: Option<usize>) -> Self {
+        let narrow = |number: usize| u32::try_from(number).unwrap_or(Self::TOO_LONG);
+        let value = value.unwrap_or(Self::DELETED);
+        Self { start, value, piece: narrow(piece), key: narrow(key) }
+    }
+
+    fn piece(&self) -> usize {
+        usize::try_from(self.piece).unwrap_or(usize::MAX)
+    }
+
+    fn key(&self) -> usize {
+        usize::try_from(self.key).unwrap_or(usize::MAX)
+    }
+
+    fn value(&self) -> Option<usize> {
+        Some(self.value).filter(|length| *length != Self::DELETED)
+    }
 }
 
 /// What must hold when a batch is committed.
@@ -133,7 +159,7 @@ impl Batch {
         let start = bytes.len();
         bytes.extend_from_slice(key);
         bytes.extend_from_slice(value.unwrap_or_default());
-        self.places.push(Place { piece, start, key: key.len(), value: value.map(<[u8]>::len) });
+        self.places.push(Place::new(piece, start, key.len(), value.map(<[u8]>::len)));
     }
 
     /// Adds a value for a key that `write` appends; nothing is added if it fails.
@@ -146,9 +172,9 @@ impl Batch {
         let (Some(bytes), Some(place)) = (self.bytes.last_mut(), self.places.last_mut()) else {
             return Ok(());
         };
-        let start = place.start + place.key;
+        let start = place.start + place.key();
         match write(bytes) {
-            Ok(()) => place.value = Some(bytes.len().saturating_sub(start)),
+            Ok(()) => place.value = bytes.len().saturating_sub(start),
             Err(error) => {
                 bytes.truncate(place.start);
                 self.places.pop();
@@ -169,7 +195,9 @@ impl Batch {
         let before = self.bytes.len();
         self.bytes.extend(other.bytes);
         let places = other.places.into_iter();
-        self.places.extend(places.map(|place| Place { piece: before + place.piece, ..place }));
+        let moved =
+            |place: Place| Place::new(before + place.piece(), place.start, place.key(), place.value());
+        self.places.extend(places.map(moved));
         self.conditions.extend(other.conditions);
     }
 
@@ -185,11 +213,15 @@ impl Batch {
         });
         let head = |place: &Place| {
             let rest = self.key(place).get(shared..).unwrap_or_default();
-            let mut head = [0; 16];
-            head.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
-            u128::from_be_bytes(head)
+            let mut words = [[0; 8]; 2];
+            let head = words.as_flattened_mut();
+            match rest.get(..head.len()) {
+                Some(first) => head.copy_from_slice(first),
+                None => head.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte),
+            }
+            words.map(u64::from_be_bytes)
         };
-        let mut order: Vec<(u128, usize)> = self.places.iter().map(head).zip(0..).collect();
+        let mut order: Vec<([u64; 2], usize)> = self.places.iter().map(head).zip(0..).collect();
         let key = |number: usize| self.places.get(number).map(|place| self.key(place)).unwrap_or_default();
         order.sort_unstable_by(|(a, one), (b, other)| {
             a.cmp(b).then_with(|| key(*one).cmp(key(*other))).then(one.cmp(other))
@@ -207,9 +239,9 @@ impl Batch {
 
     fn look(&self, place: &Place) -> (&[u8], Option<&[u8]>) {
         let bytes =
-            self.bytes.get(place.piece).and_then(|bytes| bytes.get(place.start..)).unwrap_or_default();
-        let (key, rest) = bytes.split_at_checked(place.key).unwrap_or_default();
-        (key, place.value.map(|length| rest.get(..length).unwrap_or_default()))
+            self.bytes.get(place.piece()).and_then(|bytes| bytes.get(place.start..)).unwrap_or_default();
+        let (key, rest) = bytes.split_at_checked(place.key()).unwrap_or_default();
+        (key, place.value().map(|length| rest.get(..length).unwrap_or_default()))
     }
 
     /// The same, with the knowledge that all its conditions hold in the state after this commit: while it is the last, a
@@ -270,8 +302,8 @@ impl Batch {
     fn fetch(&self, from: usize) {
         let next = self.places.get(from..).unwrap_or_default().iter().take(AHEAD);
         let bytes = next.flat_map(|place| {
-            let bytes = self.bytes.get(place.piece).map(Vec::as_slice).unwrap_or_default();
-            let end = place.start + place.key + place.value.unwrap_or(0);
+            let bytes = self.bytes.get(place.piece()).map(Vec::as_slice).unwrap_or_default();
+            let end = place.start + place.key() + place.value().unwrap_or(0);
             let row = bytes.get(place.start..end).unwrap_or_default();
             row.iter().step_by(LINE).take(LINES).chain(row.last())
         });
@@ -280,12 +312,13 @@ impl Batch {
 
     /// Refuses the empty key, and a key of more than `most` bytes: what a store does before it writes anything.
     pub fn check_keys(&self, most: usize) -> Result<(), Error> {
-        match self.places.iter().find(|place| place.key == 0 || place.key > most) {
+        let is_wrong = |place: &&Place| matches!(place.key, 0 | Place::TOO_LONG) || place.key() > most;
+        match self.places.iter().find(is_wrong) {
             None => Ok(()),
             Some(place) if place.key == 0 => Err(Error::Refused("the empty key".into())),
             Some(place) => {
                 let start = self.key(place).get(..32).unwrap_or_default().escape_ascii();
-                let reason = format!("a key of {} bytes ({start}…), where {most} is the most", place.key);
+                let reason = format!("a key of {} bytes ({start}…), where {most} is the most", place.key());
                 Err(Error::Refused(reason.into()))
             }
         }

@@ -29,6 +29,7 @@
 //! What it promises, and what it does not yet do, is in the crate's README.
 
 mod arena;
+mod beside;
 mod buffer;
 mod config;
 mod copy;

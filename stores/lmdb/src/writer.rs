@@ -14,7 +14,7 @@ use keyloom_store::{Batch, Error, Sequence, check};
 use tokio::sync::oneshot;
 
 use crate::buffer::{Admission, Buffer, Promise, Waiter};
-use crate::early::Early;
+use crate::early;
 use crate::engine::{Engine, Seen};
 use crate::error::failed;
 use crate::generation::Generation;
@@ -288,7 +288,7 @@ impl Writer {
     fn commit(&self, group: &[Commit]) -> Result<Vec<Result<Sequence, Error>>, Error> {
         let large_pages =
             LargePages::prepare(&self.path, group.iter().map(|commit| bytes_of(&commit.batch)).sum());
-        let _early = Early::sync(&self.path, group.iter().map(|commit| commit.batch.size()).sum());
+        let _early = early::sync(&self.path, group.iter().map(|commit| commit.batch.size()).sum());
         let mut txn = Transaction::begin(&self.engine)?;
         let before = self.engine.sequence(&txn)?;
         let mut last = before;

@@ -1,7 +1,7 @@
 use keyloom_store::{Batch, Blocking};
 
 use super::{LARGE, LARGE_PAGE, LargePages};
-use crate::LmdbStore;
+use crate::{LmdbStore, early};
 
 #[test]
 #[cfg(target_os = "linux")]
@@ -43,6 +43,22 @@ fn a_large_commit_is_all_there_and_leaves_a_small_hole() {
     for (round, number) in (0..3).flat_map(|round| (0..20_000).map(move |number| (round, number))) {
         assert_eq!(store.get(&key(round, number), <[u8]>::to_vec).unwrap(), Some(value(number)));
     }
+}
+
+/// So large a place is asked for by a thread, which ends with the transaction, however far it has come.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_place_that_is_asked_for_beside_the_transaction_is_zeros_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("larger.klm");
+    std::fs::write(&path, [7; 5_000]).unwrap();
+    let large = LargePages::prepare(&path, early::LARGE).unwrap();
+    assert!(large.asking.is_some());
+    large.trim(5_000);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), LARGE_PAGE);
+    let bytes = std::fs::read(&path).unwrap();
+    let (file, hole) = bytes.split_at(5_000);
+    assert!(file.iter().all(|byte| *byte == 7) && hole.iter().all(|byte| *byte == 0));
 }
 
 /// A hole stays when the process is killed, or when nobody knows whether the transaction was committed.
