@@ -1,14 +1,22 @@
 //! A write transaction: what is put behind the last key is appended, which needs no search and fills pages whole.
 
 use std::ops::Deref;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use heed::{PutFlags, ReservedSpace, RoTxn, RwTxn};
-use keyloom_store::{Error, Sequence, sealed};
+use keyloom_store::{Batch, Error, Sequence, sealed};
 
 use crate::engine::{Engine, SALTS, SEQUENCE};
 use crate::error::engine;
 use crate::filter::Adding;
 use crate::log::Salts;
+
+/// From so many bytes on a batch is worth a thread that [brings its rows together](Transaction::write_together).
+const LARGE: usize = 4 << 20;
+/// How many bytes of rows it brings together at once, and how many times as much may wait: all of it stays in the cache.
+const TOGETHER: usize = 64 << 10;
+const WAITING: usize = 2;
 
 /// Writes that become visible, and durable, as one.
 pub(crate) struct Transaction<'a> {
@@ -66,6 +74,34 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
+    /// Does what a batch says.
+    pub(crate) fn write(&mut self, batch: &Batch) -> Result<(), Error> {
+        if batch.size() < LARGE { self.write_all(batch.writes()) } else { self.write_together(batch) }
+    }
+
+    /// Does what a large batch says. Its rows lie all over memory, because it was sorted, so a thread beside copies the next
+    /// ones to where they lie side by side.
+    fn write_together(&mut self, batch: &Batch) -> Result<(), Error> {
+        let (send, receive) = sync_channel(WAITING);
+        thread::scope(|scope| {
+            let bring = move || {
+                let mut together = Batch::new();
+                for (key, value) in batch.writes() {
+                    together.write(key, value);
+                    // Nobody takes them when the transaction has failed.
+                    if together.size() >= TOGETHER && send.send(std::mem::take(&mut together)).is_err() {
+                        return;
+                    }
+                }
+                let _ = send.send(together);
+            };
+            match thread::Builder::new().name("keyloom-together".to_owned()).spawn_scoped(scope, bring) {
+                Ok(_) => receive.into_iter().try_for_each(|rows| self.write_all(rows.writes())),
+                Err(_) => self.write_all(batch.writes()),
+            }
+        })
+    }
+
     /// Commits, with the sequence of the last commit that is in it, and other salts for the logs if there are any.
     ///
     /// After [`Error::Unknown`] nothing more can be written; after any other error nothing was.
@@ -119,3 +155,6 @@ impl<'a> Deref for Transaction<'a> {
         &self.txn
     }
 }
+
+#[cfg(test)]
+mod tests;

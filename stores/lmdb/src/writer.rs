@@ -299,7 +299,7 @@ impl Writer {
                 Err(Error::Conflict(condition)) => Err(Error::Conflict(condition)),
                 checked => {
                     checked?;
-                    txn.write_all(batch.writes())?;
+                    txn.write(batch)?;
                     last = Sequence(last.0 + 1);
                     Ok(last)
                 }
