@@ -239,10 +239,14 @@ impl Run<'_> {
         let rounds = if self.scale.has("load") { self.scale.rounds } else { 0 };
         let mut times: Vec<Times> = systems.iter().map(|_| Times::default()).collect();
         let mut last = Vec::new();
-        // The first round counts for nobody: memory that nobody has used yet comes later than what others have left.
+        // The first round counts for nobody: memory that nobody has used yet comes later than what others have left, and each
+        // round leaves what it had to the next.
         for round in 0..=rounds {
             progress("load", round, rounds);
             last.clear();
+            if round > 0 {
+                std::fs::remove_dir_all(folder.join(format!("load{}", round - 1)))?;
+            }
             let files = folder.join(format!("load{round}"));
             std::fs::create_dir(&files)?;
             let mut turns: Vec<_> = systems.iter().zip(&mut times).enumerate().collect();
@@ -254,12 +258,11 @@ impl Run<'_> {
                     times.push(time);
                 }
                 last.push((place, (system.name, peer)));
+                // What it does behind the load is not to be in the way of the next.
+                self.wait_for_disk(before, AFTER_MANY)?;
                 if round > 0 && round == rounds && !is_in_memory(system.name) {
                     self.bytes("bytes_per_loaded_byte", system.name, None, before, bytes)?;
                 }
-            }
-            if round > 0 {
-                std::fs::remove_dir_all(folder.join(format!("load{}", round - 1)))?;
             }
         }
         last.sort_unstable_by_key(|(place, _)| *place);

@@ -139,7 +139,7 @@ fn beside(scale: &Scale, shop: &Shop, questions: &Questions, folder: &Path) -> R
         turns.into_iter().try_for_each(|busy| busy.turn(scale.rate))?;
         if round == 0 {
             busy.iter_mut().for_each(Busy::forget);
-            sides::let_filters_fill(&sides);
+            sides::let_filters_fill(scale.count);
         }
     }
     // What they found while orders came in depends on when: now both get the same ones, and have to find the same.

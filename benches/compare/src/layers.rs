@@ -15,6 +15,7 @@ use keyloom::schema::{Index, Table as Definition};
 use keyloom::{Document, Query, Table, Url, UrlStore, Wait, field};
 
 use crate::report::{Figure, Unit, median, progress};
+use crate::sides::let_filters_fill;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -124,7 +125,7 @@ pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<F
         let systems = systems.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         for (name, work) in works_of(base) {
             let mut times: Vec<Vec<Duration>> = systems.iter().map(|_| Vec::new()).collect();
-            // The first round fills the caches and is not counted.
+            // The first round fills caches and filters and is not counted.
             for round in 0..=rounds {
                 progress(name, round, rounds);
                 for (system, times) in systems.iter().zip(&mut times) {
@@ -132,6 +133,9 @@ pub(crate) fn measure(rows: usize, rounds: usize, folder: &Path) -> Result<Vec<F
                     let asked = u32::try_from(work(system, &mut random)?)?;
                     let time = start.elapsed() / asked.max(1);
                     times.extend((round > 0).then_some(time));
+                }
+                if round == 0 {
+                    let_filters_fill(rows);
                 }
             }
             for (system, times) in systems.iter().zip(times) {

@@ -85,7 +85,7 @@ pub(crate) fn interleave(works: &[Work], rounds: usize, sides: &[Side<'_>; 2]) -
             found.push(side.ask(*work, &mut Times::default())?);
         }
     }
-    let_filters_fill(sides);
+    let_filters_fill(sides.iter().map(|side| side.rows).max().unwrap_or_default());
     let mut figures = Vec::new();
     for (work, found) in works.iter().zip(found.chunks(sides.len())) {
         let mut times = [Times::default(), Times::default()];
@@ -105,11 +105,10 @@ pub(crate) fn interleave(works: &[Work], rounds: usize, sides: &[Side<'_>; 2]) -
     Ok(figures)
 }
 
-/// Waits until the stores have the filters of their keys, which they fill when keys were asked for that are not there and
-/// there is nothing else to do.
-pub(crate) fn let_filters_fill(sides: &[Side<'_>; 2]) {
-    let rows = sides.iter().map(|side| side.rows).max().unwrap_or_default();
+/// Waits until stores of so many records have the filters of their keys, which they fill when keys were asked for that are not
+/// there and there is nothing else to do.
+pub(crate) fn let_filters_fill(rows: usize) {
     let rows = u64::try_from(rows).unwrap_or(u64::MAX);
-    // An order has two keys, and some millions come in a second.
+    // A record has two keys, and some millions come in a second.
     std::thread::sleep(Duration::from_millis(300) + Duration::from_micros(rows));
 }
