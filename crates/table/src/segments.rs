@@ -41,7 +41,7 @@ impl<S: Store> Table<S> {
     /// let count = std::thread::scope(|threads| {
     ///     let read = |segment| users.scan(segment, |_| Ok(ControlFlow::Continue(()))).wait();
     ///     let reading: Vec<_> = segments.iter().map(|segment| threads.spawn(move || read(segment))).collect();
-    ///     reading.into_iter().map(|read| Ok(read.join().unwrap()?.returned)).sum::<Result<u64, _>>()
+    ///     reading.into_iter().map(|read| read.join().unwrap().map(|read| read.returned)).sum::<Result<u64, _>>()
     /// });
     /// assert_eq!(count?, 1_000);
     /// # Ok::<(), keyloom_table::Error>(())
