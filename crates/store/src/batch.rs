@@ -10,7 +10,7 @@ use crate::store::Sequence;
 
 /// Writes that are committed as one, if all conditions hold.
 ///
-/// Of several writes to one key the last counts. Keys and values lie in one piece of memory, so that a batch of
+/// Of several writes to one key the last counts. Keys and values lie in few pieces of memory, so that a batch of
 /// millions costs a few allocations.
 ///
 /// ```

@@ -28,6 +28,7 @@ use crate::early;
 
 /// What one entry of a processor's table leads to.
 const LARGE_PAGE: u64 = 2 << 20;
+/// The same in memory: so much is asked for at once.
 #[cfg(target_os = "linux")]
 const PIECE: usize = 2 << 20;
 /// A transaction from so many bytes on is large.
