@@ -40,6 +40,8 @@ const AFTER_MANY: Duration = Duration::from_secs(60);
 const BEHIND: Duration = Duration::from_millis(1_200);
 const PAUSE: Duration = Duration::from_millis(300);
 const QUIET: u64 = 1 << 20;
+/// How much memory is [used](warm_memory) before each load.
+const WARM: usize = 2 << 30;
 /// How many orders are made at a time where many are written.
 const CHUNK: usize = 100_000;
 
@@ -252,6 +254,7 @@ impl Run<'_> {
             let mut turns: Vec<_> = systems.iter().zip(&mut times).enumerate().collect();
             turns.rotate_left(round * systems.len() / (rounds + 1));
             for (place, (system, times)) in turns {
+                warm_memory();
                 let before = self.written()?;
                 let (time, peer) = (system.load)(&files, &orders)?;
                 if round > 0 {
@@ -446,6 +449,14 @@ impl Run<'_> {
 
 fn is_in_memory(system: &str) -> bool {
     matches!(system, "keyloom-memory" | "hashmap")
+}
+
+/// Takes more memory than a load needs, and gives it back.
+///
+/// The host of a virtual machine may have taken away what nobody has used for a while, and brings it back far more slowly than
+/// it is used: whom that hit would be chance.
+fn warm_memory() {
+    drop(std::hint::black_box(vec![1_u8; WARM]));
 }
 
 /// Another seed for each work, system and round: what is written is never there already.

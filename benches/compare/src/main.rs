@@ -69,7 +69,7 @@ const FIGURES: &str = r#"Also write the figures to this file, as {"count", "roun
 /// Measures Keyloom beside its peers: the same work, in one run, interleaved.
 #[derive(Parser)]
 #[command(
-    after_help = "Examples:\n  cargo run --release -p keyloom-compare -- keys --json keys.json\n  cargo run --release -p keyloom-compare -- tables --json tables.json\n  cargo run --release -p keyloom-compare -- all --json all.json\n  cargo run --release -p keyloom-compare -- all --only get,range20 --systems keyloom-lmdb,raw-lmdb\n  cargo run --release -p keyloom-compare -- readme all.json\n  cargo run --release -p keyloom-compare -- grow --count 1M --json grow.json\n  cargo run --release -p keyloom-compare -- buffer --waiting 145k --json buffer.json\n  cargo run --release -p keyloom-compare -- import --count 10M --json import.json\n  cargo run --release -p keyloom-compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
+    after_help = "Examples:\n  cargo run --release -p keyloom-compare -- keys --json keys.json\n  cargo run --release -p keyloom-compare -- tables --json tables.json\n  cargo run --release -p keyloom-compare -- all --json all.json\n  cargo run --release -p keyloom-compare -- all --only get,range20 --systems keyloom-lmdb,raw-lmdb\n  cargo run --release -p keyloom-compare -- readme all.json\n  cargo run --release -p keyloom-compare -- grow --count 1M --json grow.json\n  cargo run --release -p keyloom-compare -- buffer --waiting 170k --json buffer.json\n  cargo run --release -p keyloom-compare -- import --count 10M --json import.json\n  cargo run --release -p keyloom-compare -- cluster --url 'cassandra://127.0.0.1/compare?replication=1'"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -211,7 +211,7 @@ enum Suite {
         #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..))]
         rate: u32,
         /// How many orders wait in the log's memory: 145000, 100k
-        #[arg(long, default_value = "145k", value_parser = keyloom_workload::count)]
+        #[arg(long, default_value = "170k", value_parser = keyloom_workload::count)]
         waiting: usize,
         #[arg(long, value_name = "FILE", help = FIGURES)]
         json: Option<PathBuf>,

@@ -66,7 +66,7 @@ pub struct Settings {
 ///
 /// | store | `synced`, `written` | `buffered` |
 /// |---|---|---|
-/// | a file (LMDB) | writes (600,000) or bytes (96 MiB): what is in the log only | writes (1,000): what a crash loses |
+/// | a file (LMDB) | writes (700,000) or bytes (96 MiB): what is in the log only | writes (1,000): what a crash loses |
 /// | redb | none: what is synced is in the file | writes |
 /// | RocksDB | bytes of one tree (64 MiB): what is in the log only | writes |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -10,8 +10,8 @@ use crate::store::Sequence;
 
 /// Writes that are committed as one, if all conditions hold.
 ///
-/// Of several writes to one key the last counts. Keys and values lie in few pieces of memory, so that a batch of
-/// millions costs a few allocations.
+/// Of several writes to one key the last counts. Keys and values lie in pieces of a megabyte, so that a batch of millions costs
+/// some hundred allocations.
 ///
 /// ```
 /// use keyloom_store::Batch;
@@ -22,7 +22,7 @@ use crate::store::Sequence;
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Batch {
-    /// The key and the value of each write, one behind the other; the last piece is added to.
+    /// The key and the value of each write, one behind the other; the last piece is added to until it is [full](PIECE).
     bytes: Vec<Vec<u8>>,
     places: Vec<Place>,
     conditions: Vec<Condition>,
@@ -33,6 +33,11 @@ pub struct Batch {
 
 /// The room that a batch begins with, in bytes: a record with its entries.
 const FIRST: usize = 512;
+/// A piece is full when it has so many bytes, and there is another: if it grew on, it would be copied again and again, into
+/// memory that is new each time. Tests have few bytes, and several pieces nevertheless.
+const PIECE: usize = if cfg!(test) { 16 } else { 1 << 20 };
+/// The room behind that, for a write that begins just before.
+const MORE: usize = PIECE / 16;
 
 /// How many writes are brought from memory at once.
 const AHEAD: usize = 16;
@@ -151,8 +156,9 @@ impl Batch {
 
     /// Adds a write: a value for a key, or `None` to delete it.
     pub fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
-        if self.bytes.is_empty() {
-            self.bytes.push(Vec::with_capacity(FIRST));
+        if self.bytes.last().is_none_or(|piece| piece.len() >= PIECE) {
+            let room = if self.bytes.is_empty() { FIRST } else { PIECE + MORE };
+            self.bytes.push(Vec::with_capacity(room));
         }
         let piece = self.bytes.len() - 1;
         let Some(bytes) = self.bytes.last_mut() else { return };
@@ -229,7 +235,8 @@ impl Batch {
         let next = order.iter().skip(1);
         let twin =
             order.iter().zip(next).position(|((a, one), (b, other))| a == b && key(*one) == key(*other));
-        self.places = order.iter().filter_map(|(_, number)| self.places.get(*number).copied()).collect();
+        // A place is as large as what is known of it in the order, whose memory it takes.
+        self.places = order.into_iter().filter_map(|(_, number)| self.places.get(number).copied()).collect();
         self.places.get(twin?).map(|place| self.key(place))
     }
 

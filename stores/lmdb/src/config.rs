@@ -58,9 +58,9 @@ pub struct LogOptions {
 }
 
 impl Default for LogOptions {
-    /// 600,000 writes, 96 MiB, one second.
+    /// 700,000 writes, 96 MiB, one second.
     fn default() -> Self {
-        Self { entries: 600_000, bytes: 96 << 20, interval: Duration::from_secs(1) }
+        Self { entries: 700_000, bytes: 96 << 20, interval: Duration::from_secs(1) }
     }
 }
 
