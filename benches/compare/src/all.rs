@@ -40,8 +40,9 @@ const AFTER_MANY: Duration = Duration::from_secs(60);
 const BEHIND: Duration = Duration::from_millis(1_200);
 const PAUSE: Duration = Duration::from_millis(300);
 const QUIET: u64 = 1 << 20;
-/// How much memory is [used](warm_memory) before each load.
-const WARM: usize = 2 << 30;
+/// Before each load so many times its bytes of memory are [used](warm_memory), and not more than this.
+const USED: usize = 16;
+const MOST_USED: usize = 2 << 30;
 /// How many orders are made at a time where many are written.
 const CHUNK: usize = 100_000;
 
@@ -241,8 +242,7 @@ impl Run<'_> {
         let rounds = if self.scale.has("load") { self.scale.rounds } else { 0 };
         let mut times: Vec<Times> = systems.iter().map(|_| Times::default()).collect();
         let mut last = Vec::new();
-        // The first round counts for nobody: memory that nobody has used yet comes later than what others have left, and each
-        // round leaves what it had to the next.
+        // The first round counts for nobody: what a program does for the first time takes longer.
         for round in 0..=rounds {
             progress("load", round, rounds);
             last.clear();
@@ -254,7 +254,7 @@ impl Run<'_> {
             let mut turns: Vec<_> = systems.iter().zip(&mut times).enumerate().collect();
             turns.rotate_left(round * systems.len() / (rounds + 1));
             for (place, (system, times)) in turns {
-                warm_memory();
+                warm_memory(bytes.saturating_mul(USED).min(MOST_USED));
                 let before = self.written()?;
                 let (time, peer) = (system.load)(&files, &orders)?;
                 if round > 0 {
@@ -451,12 +451,12 @@ fn is_in_memory(system: &str) -> bool {
     matches!(system, "keyloom-memory" | "hashmap")
 }
 
-/// Takes more memory than a load needs, and gives it back.
+/// Takes so much memory, and gives it back.
 ///
 /// The host of a virtual machine may have taken away what nobody has used for a while, and brings it back far more slowly than
 /// it is used: whom that hit would be chance.
-fn warm_memory() {
-    drop(std::hint::black_box(vec![1_u8; WARM]));
+fn warm_memory(bytes: usize) {
+    drop(std::hint::black_box(vec![1_u8; bytes]));
 }
 
 /// Another seed for each work, system and round: what is written is never there already.
