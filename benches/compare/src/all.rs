@@ -40,9 +40,9 @@ const AFTER_MANY: Duration = Duration::from_secs(60);
 const BEHIND: Duration = Duration::from_millis(1_200);
 const PAUSE: Duration = Duration::from_millis(300);
 const QUIET: u64 = 1 << 20;
-/// Before each load so many times its bytes of memory are [used](warm_memory), and not more than this.
-const USED: usize = 16;
-const MOST_USED: usize = 2 << 30;
+/// How much memory is [used](warm_memory) before a load, for each byte of its rows, and at the most.
+const WARM: usize = 16;
+const MOST_WARM: usize = 2 << 30;
 /// How many orders are made at a time where many are written.
 const CHUNK: usize = 100_000;
 
@@ -254,7 +254,7 @@ impl Run<'_> {
             let mut turns: Vec<_> = systems.iter().zip(&mut times).enumerate().collect();
             turns.rotate_left(round * systems.len() / (rounds + 1));
             for (place, (system, times)) in turns {
-                warm_memory(bytes.saturating_mul(USED).min(MOST_USED));
+                warm_memory(bytes.saturating_mul(WARM).min(MOST_WARM));
                 let before = self.written()?;
                 let (time, peer) = (system.load)(&files, &orders)?;
                 if round > 0 {

@@ -210,7 +210,7 @@ enum Suite {
         /// How many orders a second the writer inserts, at an even pace
         #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..))]
         rate: u32,
-        /// How many orders wait in the log's memory: 145000, 100k
+        /// How many orders wait in the log's memory: 170000, 100k
         #[arg(long, default_value = "170k", value_parser = keyloom_workload::count)]
         waiting: usize,
         #[arg(long, value_name = "FILE", help = FIGURES)]
